@@ -1,0 +1,1 @@
+"""Documents and their index: what can be found, and by whom."""

@@ -1,0 +1,1 @@
+"""Models: generation, embedding, token counts and prices, one folder a provider."""

@@ -1,0 +1,1 @@
+"""The state store: ledger entries, requests, journal, audit and index registry."""

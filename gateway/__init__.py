@@ -1,0 +1,1 @@
+"""The gateway: sessions, conversations, event streams and pages, for browsers and staff."""

@@ -1,0 +1,1 @@
+"""The gateway's only way to the AI server."""

@@ -1,0 +1,168 @@
+"""What the gateway asks of the AI server, without gRPC in it. `grpc_client` is the real one; the twin for tests is
+`tests.fakes.assistant`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from datetime import datetime
+
+
+class Outcome(StrEnum):
+    """How a turn ended; `interrupted` and `handed_over` are the gateway's own."""
+
+    ANSWERED = "answered"
+    INSUFFICIENT_CONTEXT = "insufficient_context"
+    CLARIFY_CONNECTOR = "clarify_connector"
+    CLARIFY_SEARCH = "clarify_search"
+    PAUSED = "paused"
+    TRUNCATED = "truncated"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    HANDED_OVER = "handed_over"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMessage:
+    """An earlier message; `user` or `ai` only."""
+
+    role: Literal["user", "ai"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One turn to run, always detached. `contexts` are the retrieval contexts derived on the server."""
+
+    idempotency_key: str
+    project_id: str
+    assistant: str
+    user: str
+    budget_user: str
+    text: str
+    history: tuple[HistoryMessage, ...]
+    language_hint: str
+    contexts: tuple[Mapping[str, tuple[str, ...]], ...]
+    image: tuple[str, bytes] | None = None
+    attached_texts: tuple[tuple[str, str], ...] = ()
+    resolved_intent: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the turn is doing: `intent`, `retrieve`, `decide`, `generate`, `tool`, `cite`."""
+
+    kind: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Text from code point `start` on."""
+
+    start: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A reference into the answer; `position` in code points of the text."""
+
+    citation_id: str
+    chunk_id: str
+    title: str
+    url: str | None
+    quote: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a turn failed; `slug` is the problem type."""
+
+    slug: str
+    message: str
+    resets_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How the turn ended. `candidates` and `failed_search` are for clarification, as plain data."""
+
+    outcome: Outcome
+    text: str
+    language: str
+    citations: tuple[Citation, ...] = ()
+    greeting: bool = False
+    confidence: float | None = None
+    model: str = ""
+    provider: str = ""
+    economy: bool = False
+    cost_nanousd: int | None = None
+    estimated: bool = False
+    turn_id: str = ""
+    duration_ms: int = 0
+    problem: Problem | None = None
+    candidates: tuple[Mapping[str, Any], ...] = ()
+    failed_search: Mapping[str, Any] | None = None
+    paused: Mapping[str, Any] | None = None
+
+
+TurnEvent = Step | Delta | Result
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The text behind a citation."""
+
+    chunk_id: str
+    title: str
+    url: str | None
+    heading: str
+    text: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """What the AI server says of itself; `reachable` false when it does not answer."""
+
+    reachable: bool
+    state: Literal["ready", "degraded", "down"]
+    reasons: tuple[str, ...] = field(default=())
+
+
+class Assistant(Protocol):
+    """The AI server as the gateway sees it."""
+
+    def answer(self, question: Question) -> AsyncIterator[TurnEvent]:
+        """Run or re-attach to a turn; exactly one `Result` comes last.
+
+        Raises:
+            PasseurError: what the AI server refused, as its own error; `NotReady` when it cannot be reached.
+        """
+        ...
+
+    async def cancel(self, project_id: str, idempotency_key: str) -> bool:
+        """Stop a turn; tells whether it was running."""
+        ...
+
+    async def passage(
+        self, project_id: str, chunk_id: str, contexts: Sequence[Mapping[str, tuple[str, ...]]]
+    ) -> Passage | None:
+        """Read the passage behind a citation, if these contexts may."""
+        ...
+
+    async def readiness(self) -> Readiness:
+        """Ask how the AI server is; never raises."""
+        ...
+
+    async def close(self) -> None:
+        """Close the channel; idempotent."""
+        ...
