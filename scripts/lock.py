@@ -1,0 +1,28 @@
+"""Resolves `pyproject.toml` into the universal locks: hashes for every file, no registry addresses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+UV = Path(sys.executable).parent / "uv"
+COMMON = ["pip", "compile", "--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--quiet"]
+DEV = ["--all-extras", "--group", "dev", "--constraint", "requirements/core.lock"]
+
+
+def resolve(name: str, *arguments: str) -> None:
+    """Write one lock, keeping versions that still fit."""
+    target = f"requirements/{name}.lock"
+    subprocess.run([str(UV), *COMMON, "pyproject.toml", *arguments, "--output-file", target], cwd=ROOT, check=True)
+
+
+def main() -> None:
+    """Resolve core, then everything else in agreement with it."""
+    resolve("core")
+    resolve("dev", *DEV)
+
+
+if __name__ == "__main__":
+    main()
