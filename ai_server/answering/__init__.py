@@ -1,0 +1,1 @@
+"""The turn: from a question to a cited answer."""

@@ -1,0 +1,1 @@
+"""Operator commands: clients of the running server."""

@@ -1,0 +1,50 @@
+"""A command's way to a server."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import grpc
+import grpc.aio
+
+from shared.errors import NotReady
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+CONNECT_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A channel, and the metadata to give with every call: `stub.Rpc(request, metadata=connection.metadata)`."""
+
+    channel: grpc.aio.Channel
+    metadata: tuple[tuple[str, str], ...]
+
+
+@asynccontextmanager
+async def connected(
+    address: str, token: str, credentials: grpc.ChannelCredentials | None = None
+) -> AsyncIterator[Connection]:
+    """Open a channel to `address` (`host:port` or `unix:path`) and close it afterwards.
+
+    Raises:
+        NotReady: nobody listens there.
+    """
+    made = grpc.aio.secure_channel(address, credentials) if credentials else grpc.aio.insecure_channel(address)
+    async with made as channel:
+        if not await _listens(channel):
+            raise NotReady(f"No AI server answers at {address}.")
+        yield Connection(channel, (("authorization", f"Bearer {token}"),))
+
+
+async def _listens(channel: grpc.aio.Channel) -> bool:
+    """Wait until the channel is connected; a refused connection says no at once."""
+    state = channel.get_state(try_to_connect=True)
+    while state not in {grpc.ChannelConnectivity.READY, grpc.ChannelConnectivity.TRANSIENT_FAILURE}:
+        await channel.wait_for_state_change(state)
+        state = channel.get_state()
+    return state is grpc.ChannelConnectivity.READY

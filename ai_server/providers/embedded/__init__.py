@@ -1,0 +1,1 @@
+"""The keyless twins that ship: nothing to install, nothing to pay."""

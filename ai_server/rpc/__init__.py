@@ -1,0 +1,1 @@
+"""The gRPC face: handlers only convert; one file a service."""
