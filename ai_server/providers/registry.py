@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
-    from ai_server.providers.catalog import Catalogue
+    from ai_server.providers.catalog import Catalog
+    from shared.clock import Clock
 
 Purpose = Literal["generation", "embedding"]
 ModelKey = tuple[str, str]
@@ -47,6 +48,7 @@ class ProviderOptions:
     provider: str
     model: str
     purpose: Purpose
+    clock: Clock
     options: Mapping[str, str | SecretStr] = field(default_factory=dict)
 
 
@@ -64,8 +66,9 @@ class ProviderBundle:
 class Entry:
     """One provider: where its factory is (`module:function`), and the options it reads.
 
-    The function takes `(ProviderOptions, Catalogue)` and returns a `ProviderBundle`. It raises `SettingsError` for options that are missing or wrong, a model that the catalogue does not
-    have, or one that is metered without a price; `extra` names the pip extra that its imports need, or "".
+    The function takes `(ProviderOptions, Catalog)` and returns a `ProviderBundle`. It raises `SettingsError` for
+    options that are missing or wrong, a model that the catalogue does not have, or one that is metered without a
+    price. `extra` names the pip extra that its imports need, or is empty.
     """
 
     factory: str
@@ -82,7 +85,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
 class ProviderSet:
     """The bundles of an installation, made once and shared by every project that chose them."""
 
-    def __init__(self, catalogue: Catalogue, bundles: Mapping[tuple[ModelKey, Purpose], ProviderBundle]) -> None:
+    def __init__(self, catalogue: Catalog, bundles: Mapping[tuple[ModelKey, Purpose], ProviderBundle]) -> None:
         """Hold what `build` made."""
         self.catalogue = catalogue
         self._bundles = bundles
@@ -111,7 +114,8 @@ def build(
     generation: Iterable[ModelChoice],
     embedding: Iterable[ModelChoice],
     options: Mapping[str, Mapping[str, str | SecretStr]],
-    catalogue: Catalogue,
+    catalogue: Catalog,
+    clock: Clock,
 ) -> ProviderSet:
     """Make every chosen bundle, and the last resort, without any network call.
 
@@ -126,7 +130,7 @@ def build(
     faults: list[str] = []
     for (provider, model), purpose in wanted:
         try:
-            asked = ProviderOptions(provider, model, purpose, options.get(provider, {}))
+            asked = ProviderOptions(provider, model, purpose, clock, options.get(provider, {}))
             bundles[(provider, model), purpose] = _bundle(asked, catalogue)
         except SettingsError as error:
             faults += [each for each in error.faults if each not in faults]
@@ -135,7 +139,7 @@ def build(
     return ProviderSet(catalogue, bundles)
 
 
-def _bundle(asked: ProviderOptions, catalogue: Catalogue) -> ProviderBundle:
+def _bundle(asked: ProviderOptions, catalogue: Catalog) -> ProviderBundle:
     entry = ENTRIES.get(asked.provider)
     if entry is None:
         known = ", ".join(sorted(ENTRIES))
