@@ -1,0 +1,124 @@
+"""The things a conversation is made of, as plain frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+
+class Role(StrEnum):
+    """Who spoke."""
+
+    USER = "USER"
+    AI = "AI"
+    ADMIN = "ADMIN"
+    SYSTEM = "SYSTEM"
+
+
+class Kind(StrEnum):
+    """What an AI or SYSTEM message is; people's messages have none."""
+
+    ANSWER = "answer"
+    GREETING = "greeting"
+    REPHRASE = "rephrase"
+    SUGGEST_HUMAN = "suggest_human"
+    CLARIFICATION = "clarification"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerText:
+    """A text that the server writes: kept as key and parameters, rendered in the language of whoever reads it."""
+
+    key: str
+    parameters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class CitedPassage:
+    """A reference from an answer to a chunk; `position` is in code points of the answer's text."""
+
+    chunk_id: str
+    title: str
+    url: str | None
+    quote: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFacts:
+    """How an AI message came to be. Unknown values are None, never zero."""
+
+    outcome: str
+    confidence: float | None = None
+    model: str = ""
+    provider: str = ""
+    economy: bool = False
+    cost_nanousd: int | None = None
+    estimated: bool = False
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. `position` counts from 1 inside its conversation; `text` is empty when `server_text` speaks."""
+
+    id: str
+    conversation_id: str
+    position: int
+    role: Role
+    kind: Kind | None
+    text: str
+    created_at: datetime
+    server_text: ServerText | None = None
+    language: str = ""
+    turn_id: str | None = None
+    citations: tuple[CitedPassage, ...] = ()
+    facts: AnswerFacts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A visitor's conversation. History sent to a model begins after position `boundary`."""
+
+    id: str
+    project_id: str
+    visitor_id: str
+    title: str
+    language: str
+    created_at: datetime
+    updated_at: datetime
+    last_position: int = 0
+    boundary: int = 0
+    insufficient_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Someone who asks. `subject` is the host's id for them when it was proven, None when anonymous.
+
+    `contexts` is what they may read: rights keys with their allowed values; several contexts are alternatives.
+    """
+
+    id: str
+    project_id: str
+    subject: str | None
+    language: str
+    contexts: tuple[Mapping[str, tuple[str, ...]], ...]
+    created_at: datetime
+
+    @property
+    def stream_id(self) -> str:
+        """The id of this visitor's event stream."""
+        return f"visitor:{self.id}"
+
+
+def staff_stream_id(project_id: str) -> str:
+    """Name the event stream that all staff of a project share."""
+    return f"staff:{project_id}"

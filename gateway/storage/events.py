@@ -1,0 +1,117 @@
+"""Event streams: append-only rows whose offsets are taken under the stream's row lock.
+
+The lock is held until the transaction ends, so commit order is offset order and a stream never has a hole.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Final
+
+import sqlalchemy as sa
+
+from gateway.storage.connection import Connection, one
+from gateway.storage.contract import NewEvent, StoredEvent, StreamPosition
+from gateway.storage.tables import events, streams
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from shared.clock import Clock
+
+EPOCH_BYTES: Final = 6
+KEPT_EVENTS: Final = 2_000
+"""Events of one stream that can be replayed; a reader further behind is told `resync`."""
+TRIM_EVERY: Final = 64
+
+
+class Events:
+    """The room of streams and events."""
+
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        """Take the transaction's connection."""
+        self._connection = connection
+        self._clock = clock
+        self.appended: list[StoredEvent] = []
+
+    async def append(self, stream_id: str, event: NewEvent) -> StoredEvent:
+        """Write an event at the end of a stream, which is made when it does not exist."""
+        where = streams.c.id == stream_id
+        take = sa.update(streams).where(where).values(head=streams.c.head + 1).returning(streams)
+        taken = await one(self._connection, take)
+        if taken is None:
+            await self._create(stream_id)
+            taken = await one(self._connection, take)
+            assert taken is not None
+        stored = StoredEvent(
+            stream_id=stream_id,
+            epoch=taken["epoch"],
+            offset=taken["head"],
+            type=event.type,
+            data=event.data,
+            channel=event.channel,
+            conversation_id=event.conversation_id,
+            turn_id=event.turn_id,
+            created_at=self._clock.now(),
+        )
+        await self._connection.run(sa.insert(events).values(**_row(stored)))
+        self.appended.append(stored)
+        if stored.offset % TRIM_EVERY == 0:
+            await self._trim(stream_id, stored.offset - KEPT_EVENTS)
+        return stored
+
+    async def position(self, stream_id: str) -> StreamPosition:
+        """Tell how far a stream goes; one that does not exist is made, so that its epoch is fixed."""
+        query = sa.select(streams).where(streams.c.id == stream_id)
+        found = await one(self._connection, query)
+        if found is None:
+            await self._create(stream_id)
+            found = await one(self._connection, query)
+            assert found is not None
+        return StreamPosition(found["epoch"], found["head"], found["trimmed"])
+
+    async def after(self, stream_id: str, offset: int, limit: int) -> Sequence[StoredEvent]:
+        """Read at most `limit` events that follow `offset`, in order."""
+        query = (
+            sa.select(events, streams.c.epoch)
+            .join(streams, streams.c.id == events.c.stream_id)
+            .where(events.c.stream_id == stream_id, events.c.offset > offset)
+            .order_by(events.c.offset)
+            .limit(limit)
+        )
+        return [_event(row) for row in await self._connection.rows(query)]
+
+    async def trim_before(self, instant: datetime) -> int:
+        """Forget events older than `instant` in all streams; tells how many went."""
+        old = (
+            sa.select(events.c.stream_id, sa.func.max(events.c.offset).label("last"))
+            .where(events.c.created_at < instant)
+            .group_by(events.c.stream_id)
+        )
+        gone = 0
+        for row in await self._connection.rows(old):
+            gone += await self._trim(row["stream_id"], row["last"])
+        return gone
+
+    async def _trim(self, stream_id: str, up_to: int) -> int:
+        if up_to <= 0:
+            return 0
+        higher = sa.update(streams).where(streams.c.id == stream_id, streams.c.trimmed < up_to)
+        await self._connection.run(higher.values(trimmed=up_to))
+        return await self._connection.run(
+            sa.delete(events).where(events.c.stream_id == stream_id, events.c.offset <= up_to)
+        )
+
+    async def _create(self, stream_id: str) -> None:
+        row = {"id": stream_id, "epoch": secrets.token_hex(EPOCH_BYTES), "head": 0, "trimmed": 0}
+        await self._connection.run(self._connection.insert(streams).values(**row).on_conflict_do_nothing())
+
+
+def _row(event: StoredEvent) -> Mapping[str, object]:
+    names = ("stream_id", "offset", "type", "data", "channel", "conversation_id", "turn_id", "created_at")
+    return {name: getattr(event, name) for name in names}
+
+
+def _event(row: Mapping[str, object]) -> StoredEvent:
+    return StoredEvent(**row)  # type: ignore[arg-type]  # the query selects exactly its fields

@@ -1,0 +1,44 @@
+"""The room of idempotency keys: the same key and body mean the same thing was asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from gateway.storage.connection import Connection, one
+from gateway.storage.contract import KeyRecord
+from gateway.storage.tables import idempotency
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class IdempotencyKeys:
+    """Keys by scope, which says whose they are."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Take the transaction's connection."""
+        self._connection = connection
+
+    async def find(self, scope: str, key: str) -> KeyRecord | None:
+        """Read what a key stands for."""
+        query = sa.select(idempotency).where(idempotency.c.scope == scope, idempotency.c.key == key)
+        found = await one(self._connection, query)
+        return None if found is None else KeyRecord(bytes(found["body_hash"]), found["created_id"])
+
+    async def add(self, scope: str, key: str, record: KeyRecord, now: datetime) -> bool:
+        """Bind a key; False when it was bound meanwhile."""
+        row = {
+            "scope": scope,
+            "key": key,
+            "body_hash": record.body_hash,
+            "created_id": record.created_id,
+            "created_at": now,
+        }
+        insert = self._connection.insert(idempotency).values(**row).on_conflict_do_nothing()
+        return await self._connection.run(insert) == 1
+
+    async def forget_before(self, instant: datetime) -> int:
+        """Remove keys made before `instant`."""
+        return await self._connection.run(sa.delete(idempotency).where(idempotency.c.created_at < instant))

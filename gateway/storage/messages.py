@@ -1,0 +1,94 @@
+"""The room of messages."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from gateway.conversation.model import AnswerFacts, CitedPassage, Kind, Message, Role, ServerText
+from gateway.storage.connection import Connection, one
+from gateway.storage.tables import messages
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Messages:
+    """Messages by id, by place and by turn."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Take the transaction's connection."""
+        self._connection = connection
+
+    async def add(self, message: Message) -> None:
+        """Keep a new message; its position was taken from the conversation."""
+        await self._connection.run(sa.insert(messages).values(**_row(message)))
+
+    async def get(self, message_id: str) -> Message | None:
+        """Read one."""
+        found = await one(self._connection, sa.select(messages).where(messages.c.id == message_id))
+        return None if found is None else message_from(found)
+
+    async def after(self, conversation_id: str, position: int, limit: int) -> Sequence[Message]:
+        """Read the first messages that follow `position`, oldest first."""
+        query = self._of(conversation_id).where(messages.c.position > position).order_by(messages.c.position)
+        return [message_from(row) for row in await self._connection.rows(query.limit(limit))]
+
+    async def before(self, conversation_id: str, position: int, limit: int) -> Sequence[Message]:
+        """Read the last messages that precede `position`, oldest first."""
+        query = self._of(conversation_id).where(messages.c.position < position).order_by(messages.c.position.desc())
+        return [message_from(row) for row in reversed(await self._connection.rows(query.limit(limit)))]
+
+    async def unread(self, conversation_id: str, role: Role, after: int) -> int:
+        """Count messages of a role that follow `after`."""
+        query = (
+            sa.select(sa.func.count().label("count"))
+            .select_from(messages)
+            .where(messages.c.conversation_id == conversation_id, messages.c.role == role, messages.c.position > after)
+        )
+        found = await one(self._connection, query)
+        return 0 if found is None else int(found["count"])
+
+    def _of(self, conversation_id: str) -> sa.Select[Any]:
+        return sa.select(messages).where(messages.c.conversation_id == conversation_id)
+
+
+def _row(message: Message) -> Mapping[str, Any]:
+    server_text = message.server_text
+    return {
+        "id": message.id,
+        "conversation_id": message.conversation_id,
+        "position": message.position,
+        "role": message.role.value,
+        "kind": None if message.kind is None else message.kind.value,
+        "text": message.text,
+        "server_text": None
+        if server_text is None
+        else {"key": server_text.key, "parameters": dict(server_text.parameters)},
+        "language": message.language,
+        "turn_id": message.turn_id,
+        "citations": [asdict(each) for each in message.citations],
+        "facts": None if message.facts is None else asdict(message.facts),
+        "created_at": message.created_at,
+    }
+
+
+def message_from(row: Mapping[str, Any]) -> Message:
+    """Make a message of its row."""
+    server_text, facts, kind = row["server_text"], row["facts"], row["kind"]
+    return Message(
+        id=row["id"],
+        conversation_id=row["conversation_id"],
+        position=row["position"],
+        role=Role(row["role"]),
+        kind=None if kind is None else Kind(kind),
+        text=row["text"],
+        created_at=row["created_at"],
+        server_text=None if server_text is None else ServerText(**server_text),
+        language=row["language"],
+        turn_id=row["turn_id"],
+        citations=tuple(CitedPassage(**each) for each in row["citations"]),
+        facts=None if facts is None else AnswerFacts(**facts),
+    )

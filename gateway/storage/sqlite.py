@@ -1,0 +1,197 @@
+"""The SQLite store: one file, one process, one connection in one thread.
+
+WAL mode with several connections can lose commits before SQLite 3.51.3 (https://www.sqlite.org/wal.html#walresetbug);
+with one connection per file it cannot, so a lock file keeps a second gateway away and all work goes through one
+thread. Each transaction is BEGIN IMMEDIATE … COMMIT with FULL sync, and a cancelled caller never leaves one open:
+statements run to their end in the thread, and the rollback queues behind them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.pool import StaticPool
+
+from gateway.storage import migrate
+from gateway.storage.transaction import Transaction
+from shared.errors import NotReady, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from pathlib import Path
+    from typing import TypeVar
+
+    from gateway.storage.contract import EventSink
+    from shared.clock import Clock
+
+    T = TypeVar("T")
+
+BUSY_TIMEOUT_S: Final = 10.0
+FILE_NAME: Final = "gateway.sqlite"
+LOCK_NAME: Final = "gateway.lock"
+PRAGMAS: Final = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "busy_timeout = 0")
+
+
+class SqliteConnection:
+    """The one connection; every call crosses into its thread."""
+
+    def __init__(self, connection: sa.Connection, thread: ThreadPoolExecutor) -> None:
+        """Take the connection and the only thread that may touch it."""
+        self._connection = connection
+        self._thread = thread
+
+    async def rows(self, statement: sa.Executable) -> Sequence[Mapping[str, Any]]:
+        """Run a statement and read all its rows."""
+        return await self.call(lambda: [dict(row) for row in self._connection.execute(statement).mappings()])
+
+    async def run(self, statement: sa.Executable) -> int:
+        """Run a statement and tell how many rows it changed."""
+        return await self.call(lambda: self._connection.execute(statement).rowcount)
+
+    def insert(self, table: sa.Table) -> Any:
+        """Start an INSERT that knows conflicts."""
+        return sqlite.insert(table)
+
+    async def call(self, work: Callable[[], T]) -> T:
+        """Run `work` in the thread; it finishes there even when the caller is cancelled."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+class SqliteStore:
+    """The embedded store. Open it with `open_sqlite`."""
+
+    exclusive: Final = True
+
+    def __init__(
+        self, connection: SqliteConnection, release: Callable[[], None], clock: Clock, sink: EventSink
+    ) -> None:
+        """Take an open, migrated connection, how to give up file and lock, and who hears of committed events."""
+        self._connection = connection
+        self._release = release
+        self._clock = clock
+        self._sink = sink
+        self._turn = asyncio.Lock()
+        self._closed = False
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """Open a unit of work; see `gateway.storage.contract.Store`."""
+        await self._acquire()
+        try:
+            transaction = Transaction(self._connection, self._clock)
+            begun = False
+            try:
+                begun = True
+                await self._statement("BEGIN IMMEDIATE")
+                yield transaction
+                await self._finish("COMMIT")
+                begun = False
+            finally:
+                if begun:
+                    await self._finish("ROLLBACK")
+            if events := transaction.events.appended:
+                self._sink.committed(tuple(events))
+        finally:
+            self._turn.release()
+
+    async def close(self) -> None:
+        """Wait for the transaction under way, then close file, thread and lock."""
+        if self._closed:
+            return
+        async with self._turn:
+            self._closed = True
+            await self._connection.call(self._release)
+
+    async def _acquire(self) -> None:
+        try:
+            async with asyncio.timeout(BUSY_TIMEOUT_S):
+                await self._turn.acquire()
+        except TimeoutError as exc:
+            raise NotReady(f"The gateway's store stayed busy for {BUSY_TIMEOUT_S:g} s: try again.") from exc
+        if self._closed:
+            self._turn.release()
+            raise NotReady("The gateway is stopping: try again in a moment.")
+
+    async def _statement(self, sql: str) -> None:
+        try:
+            await self._connection.run(sa.text(sql))
+        except OperationalError as exc:
+            raise NotReady(f"The gateway's store cannot be written: {exc.orig}.") from exc
+
+    async def _finish(self, sql: str) -> None:
+        """End the transaction; a caller cancelled meanwhile is told only after it has ended."""
+        ending = asyncio.ensure_future(self._statement(sql))
+        cancelled: asyncio.CancelledError | None = None
+        while not ending.done():
+            try:
+                await asyncio.shield(ending)
+            except asyncio.CancelledError as exc:
+                cancelled = exc
+            except NotReady:
+                break
+        ending.result()
+        if cancelled is not None:
+            raise cancelled
+
+
+async def open_sqlite(folder: Path, clock: Clock, sink: EventSink) -> SqliteStore:
+    """Open (and create or migrate) `gateway.sqlite` in `folder`.
+
+    Raises:
+        SettingsError: the folder cannot be written, another gateway uses it, or the file is of a newer release.
+    """
+    thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gateway-store")
+    try:
+        return await asyncio.get_running_loop().run_in_executor(thread, lambda: _open(folder, thread, clock, sink))
+    except BaseException:
+        thread.shutdown(wait=False)
+        raise
+
+
+def _open(folder: Path, thread: ThreadPoolExecutor, clock: Clock, sink: EventSink) -> SqliteStore:
+    lock = _lock(folder)
+    try:
+        engine = sa.create_engine(
+            f"sqlite+pysqlite:///{folder / FILE_NAME}", poolclass=StaticPool, isolation_level="AUTOCOMMIT"
+        )
+        connection = engine.connect()
+        for pragma in PRAGMAS:
+            connection.execute(sa.text(f"PRAGMA {pragma}"))
+        migrate.upgrade(connection)
+    except DatabaseError as exc:
+        os.close(lock)
+        raise SettingsError([f"PASSEUR_DATA_DIR: {folder / FILE_NAME} cannot be opened: {exc.orig}"]) from exc
+    except BaseException:
+        os.close(lock)
+        raise
+
+    def release() -> None:
+        connection.close()
+        engine.dispose()
+        os.close(lock)
+        thread.shutdown(wait=False)
+
+    return SqliteStore(SqliteConnection(connection, thread), release, clock, sink)
+
+
+def _lock(folder: Path) -> int:
+    path = folder / LOCK_NAME
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as exc:
+        raise SettingsError([f"PASSEUR_DATA_DIR: {folder} cannot be written ({exc.strerror}): choose another"]) from exc
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as exc:
+        os.close(handle)
+        raise SettingsError([f"PASSEUR_DATA_DIR: another gateway uses {folder}: stop it or choose another"]) from exc
+    return handle

@@ -1,0 +1,65 @@
+"""The room of turns: at most one runs in a conversation, and each has an owner while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from gateway.storage.connection import Connection, one
+from gateway.storage.contract import TurnRecord
+from gateway.storage.tables import turns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+RUNNING = turns.c.outcome.is_(None)
+
+
+class Turns:
+    """Turns by id and by conversation."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Take the transaction's connection."""
+        self._connection = connection
+
+    async def start(self, turn: TurnRecord) -> bool:
+        """Keep a new running turn; False (and nothing kept) when the conversation already has one."""
+        insert = self._connection.insert(turns).values(**asdict(turn)).on_conflict_do_nothing()
+        return await self._connection.run(insert) == 1
+
+    async def get(self, turn_id: str) -> TurnRecord | None:
+        """Read one."""
+        found = await one(self._connection, sa.select(turns).where(turns.c.id == turn_id))
+        return None if found is None else TurnRecord(**found)
+
+    async def running_in(self, conversation_id: str) -> TurnRecord | None:
+        """Read the conversation's running turn, if there is one."""
+        query = sa.select(turns).where(turns.c.conversation_id == conversation_id, RUNNING)
+        found = await one(self._connection, query)
+        return None if found is None else TurnRecord(**found)
+
+    async def end(
+        self, turn_id: str, owner: str, outcome: str, problem: Mapping[str, Any] | None, now: datetime
+    ) -> bool:
+        """End a turn that `owner` still runs; False when it ended before or belongs to another by now."""
+        statement = sa.update(turns).where(turns.c.id == turn_id, turns.c.owner == owner, RUNNING)
+        return await self._connection.run(statement.values(outcome=outcome, problem=problem, ended_at=now)) == 1
+
+    async def renew(self, owner: str, until: datetime) -> int:
+        """Lengthen the leases of everything `owner` runs; tells how many."""
+        statement = sa.update(turns).where(turns.c.owner == owner, RUNNING)
+        return await self._connection.run(statement.values(lease_until=until))
+
+    async def claim(self, owner: str, expired_at: datetime | None, until: datetime, limit: int) -> Sequence[TurnRecord]:
+        """Take over running turns of others whose lease ended before `expired_at`; None takes all of them."""
+        query = sa.select(turns.c.id).where(RUNNING, turns.c.owner != owner).order_by(turns.c.started_at)
+        if expired_at is not None:
+            query = query.where(turns.c.lease_until < expired_at)
+        due = query.limit(limit).with_for_update(skip_locked=True)
+        ids = [row["id"] for row in await self._connection.rows(due)]
+        statement = sa.update(turns).where(turns.c.id.in_(ids), RUNNING)
+        statement = statement.values(owner=owner, lease_until=until).returning(turns)
+        return [TurnRecord(**row) for row in await self._connection.rows(statement)]
