@@ -40,11 +40,14 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallPart:
-    """A call that the model made in an earlier round. `arguments_json` is the exact text."""
+    """A call that the model made in an earlier round. `arguments_json` is the exact text. `signature` is what came
+    with `ToolCallMade`: some models refuse a history without it.
+    """
 
     call_id: str
     name: str
     arguments_json: str
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,8 @@ class GenerationRequest:
     thinking: Thinking = Thinking.LOW
     tools: tuple[ToolSpec, ...] = ()
     deadline_s: float = 120.0
+    stream: bool = True
+    """False: the answer is asked for whole, and comes as the same events in one go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +139,15 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallMade:
-    """A complete call; `arguments_json` parses as an object or the call is reported as malformed."""
+    """A complete call; `arguments_json` parses as an object or the call is reported as malformed: `malformed` true.
+    `signature` is opaque, at most 64 KiB, and goes back unread in `ToolCallPart`.
+    """
 
     call_id: str
     name: str
     arguments_json: str
+    signature: str = ""
+    malformed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
