@@ -73,7 +73,7 @@ class ModelRow:
         return f"{self.provider}/{self.id}@{self.checked.isoformat()}"
 
 
-class Catalogue:
+class Catalog:
     """All rows, found by provider and model."""
 
     def __init__(self, rows: tuple[ModelRow, ...]) -> None:
@@ -100,7 +100,7 @@ class Catalogue:
         return row
 
 
-def load(path: Path = CATALOG_FILE) -> Catalogue:
+def load(path: Path = CATALOG_FILE) -> Catalog:
     """Read and check the catalogue.
 
     Raises:
@@ -128,7 +128,7 @@ def load(path: Path = CATALOG_FILE) -> Catalogue:
             rows.append(_row(entry))
     if faults:
         raise SettingsError(faults)
-    return Catalogue(tuple(rows))
+    return Catalog(tuple(rows))
 
 
 def _row(entry: Mapping[str, object]) -> ModelRow:
