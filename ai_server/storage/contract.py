@@ -71,7 +71,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """A budget's window, recomputed from entries. `open_hold` counts pending and held reservations."""
+    """A budget's window. `open_hold` counts pending and held reservations. The sums are kept in the transactions
+    that write the entries; `audit` recomputes them.
+    """
 
     budget: Budget
     window_start: datetime
@@ -129,6 +131,14 @@ class Settlement:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class LedgerCounts:
+    """How much there is to audit."""
+
+    entry_count: int
+    reservation_count: int
+
+
 class LedgerStore(Protocol):
     """Append-only money entries. Raises the domain errors of `shared.errors`, mapped from constraints."""
 
@@ -138,7 +148,9 @@ class LedgerStore(Protocol):
         The same key with the same body returns the reservation as it is now.
 
         Raises:
-            BudgetExhausted: a window has no room; nothing is written but missing budgets.
+            BudgetExhausted: a window has no room, a budget is closed, or the project has none; nothing is written
+                but missing budgets. A ceiling of 0 (free) is always admitted.
+            InvalidRequest: an amount or text that no ledger can hold.
             IdempotencyConflict: the key exists with another body.
             NotReady: the store cannot write.
         """
@@ -166,11 +178,11 @@ class LedgerStore(Protocol):
         ...
 
     async def balance(self, scope: BudgetScope, period: Period, now: datetime) -> Balance | None:
-        """Recompute one budget's window at `now`; None when there is no such budget."""
+        """Tell one budget's window at `now`; None when there is no such budget."""
         ...
 
     async def balances(self, now: datetime) -> Sequence[Balance]:
-        """Recompute all budgets, at most 10,000, most recent first."""
+        """Tell all budgets, at most 10,000, most recent first."""
         ...
 
     async def reservations(
@@ -185,6 +197,10 @@ class LedgerStore(Protocol):
 
     async def audit(self) -> Sequence[str]:
         """Recompute every balance from entries and check the chain of states; one sentence a finding."""
+        ...
+
+    async def counts(self) -> LedgerCounts:
+        """Count entries and reservations."""
         ...
 
 

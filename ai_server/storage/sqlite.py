@@ -1,0 +1,76 @@
+"""The state store in one SQLite file: one process, one connection, one writer thread, every commit synced."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from ai_server.storage import stores
+from ai_server.storage.sqlite_connection import InstanceLock, Tuning
+from ai_server.storage.sqlite_writer import SqliteWriter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shared.clock import Clock
+
+INSTANCE: Final = 0
+"""There is never a second process, so all of them have the same number."""
+
+log = structlog.get_logger(__name__)
+
+
+class SqliteStateStore:
+    """`StateStore` for one machine. Make it, `open` it, and `close` it last."""
+
+    def __init__(self, path: Path, clock: Clock, tuning: Tuning | None = None) -> None:
+        """Use the file at `path`; its folder is made on opening."""
+        self._path = path
+        self._clock = clock
+        self._lock = InstanceLock(path)
+        self._writer = SqliteWriter(path, tuning or Tuning())
+        self._ledger = stores.ProgramLedger(self._writer, INSTANCE)
+        self._requests = stores.ProgramRequests(self._writer, INSTANCE)
+        self._journal = stores.ProgramJournal(self._writer)
+        self._index = stores.ProgramIndex(self._writer)
+
+    @property
+    def ledger(self) -> stores.ProgramLedger:
+        """Money."""
+        return self._ledger
+
+    @property
+    def requests(self) -> stores.ProgramRequests:
+        """Requests by key."""
+        return self._requests
+
+    @property
+    def journal(self) -> stores.ProgramJournal:
+        """Turn by turn."""
+        return self._journal
+
+    @property
+    def index(self) -> stores.ProgramIndex:
+        """Documents and collections."""
+        return self._index
+
+    async def open(self) -> None:
+        """Take the instance lock, open the file, create its schema; may be retried after a failure."""
+        self._lock.take()
+        try:
+            await self._writer.start()
+        except BaseException:
+            await self.close()
+            raise
+        log.info("state_store_open", path=str(self._path), sqlite=sqlite3.sqlite_version, journal="wal, exclusive")
+
+    async def probe(self) -> None:
+        """Write and sync one small row."""
+        await self._writer.run(stores.probe)
+
+    async def close(self) -> None:
+        """Finish what is queued, close the file, release the lock."""
+        await self._writer.stop()
+        self._lock.release()
