@@ -1,0 +1,244 @@
+"""`projects/<id>/ai.toml`: what one project says, checked whole, every fault with its file and field."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path  # noqa: TC003 - pydantic reads the annotations
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from ai_server.answering.contract import Assistant, Mode, Project, PromptOverride
+from ai_server.knowledge.contract import KeySpec, ProjectKnowledge, SourceSpec
+from ai_server.providers.contract import Thinking
+from ai_server.providers.fallback import LONGEST_CHAIN
+from ai_server.providers.registry import ModelChoice
+from ai_server.storage.contract import Budget, BudgetScope, Period, ScopeKind
+from shared.errors import SettingsError
+from shared.money import parse_usd
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROJECT_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+PROJECT_FILE: Final = "ai.toml"
+PROMPT_FILE: Final = re.compile(
+    r"(?P<name>documents|chat|image|summary)\.(?P<language>[a-z]{2})(?P<append>\.append)?\.md"
+)
+LONGEST_PROMPT: Final = 50_000
+MOST_OUTPUT: Final = 200_000
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+Language = Annotated[str, Field(pattern=r"^[a-z]{2}$")]
+Listed = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _Key(_Table):
+    required: bool = False
+    rights: bool = False
+    values: tuple[str, ...] = ()
+
+
+class _Source(_Table):
+    id: Name
+    root: Path | None = None
+    defaults: dict[str, Listed] = {}
+    key_map: dict[str, str] = {}
+    managed: bool = False
+
+
+class _Choice(_Table):
+    provider: str
+    model: str
+    thinking: Thinking = Thinking.LOW
+
+    def domain(self) -> ModelChoice:
+        return ModelChoice(self.provider, self.model, self.thinking)
+
+
+class _Assistant(_Table):
+    default: bool = False
+    mode: Mode = Mode.DOCUMENTS
+    providers: Annotated[tuple[_Choice, ...], Field(min_length=1, max_length=LONGEST_CHAIN - 1)]
+    max_output_tokens: Annotated[int, Field(ge=1, le=MOST_OUTPUT)] = 4000
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+
+
+class _Budget(_Table):
+    scope: Literal["project", "user", "assistant"]
+    assistant: str = ""
+    period: Period
+    limit_usd: str
+    time_zone: str = "UTC"
+    alert_share: Annotated[float, Field(ge=0, le=1)] = 0.8
+
+    @field_validator("limit_usd")
+    @classmethod
+    def _is_money(cls, value: str) -> str:
+        parse_usd(value)
+        return value
+
+    @field_validator("time_zone")
+    @classmethod
+    def _is_zone(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+            raise ValueError(f"{value!r} is not an IANA time zone such as Europe/Paris") from exc
+        return value
+
+    def domain(self, project_id: str) -> Budget:
+        scope = BudgetScope(ScopeKind(self.scope), project_id, self.assistant)
+        return Budget(scope, self.period, parse_usd(self.limit_usd), self.time_zone, self.alert_share)
+
+
+class _Project(_Table):
+    languages: Annotated[tuple[Language, ...], Field(min_length=1)]
+    language_filters: bool = False
+    keys: dict[str, _Key] = {}
+    sources: tuple[_Source, ...] = ()
+    assistants: Annotated[dict[Name, _Assistant], Field(min_length=1)]
+    embedding: _Choice
+    budgets: tuple[_Budget, ...] = ()
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> _Project:
+        faults = [*self._assistant_faults(), *self._source_faults()]
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+    def _assistant_faults(self) -> list[str]:
+        faults: list[str] = []
+        if sum(each.default for each in self.assistants.values()) != 1:
+            faults.append("exactly one assistant must have `default = true`")
+        for number, each in enumerate(self.budgets):
+            if (each.scope == "assistant") != bool(each.assistant):
+                faults.append(f"budgets.{number}: `assistant` goes with scope `assistant`, and only with it")
+            elif each.assistant and each.assistant not in self.assistants:
+                faults.append(f"budgets.{number}: there is no assistant `{each.assistant}`")
+        return faults
+
+    def _source_faults(self) -> list[str]:
+        faults: list[str] = []
+        names = [each.id for each in self.sources]
+        faults += [f"source `{each}` is declared twice" for each in sorted({n for n in names if names.count(n) > 1})]
+        for source in self.sources:
+            if (source.root is None) is not source.managed:
+                faults.append(f"source `{source.id}`: give `root`, or `managed = true` without one")
+            for key, values in source.defaults.items():
+                spec = self.keys.get(key)
+                if spec is None:
+                    faults.append(f"source `{source.id}`: the default `{key}` is not a declared key")
+                elif spec.values and not set(values) <= set(spec.values):
+                    faults.append(f"source `{source.id}`: {key} = {list(values)} is not among {list(spec.values)}")
+        return faults
+
+
+def load_projects(folder: Path, managed_root: Path) -> Mapping[str, Project]:
+    """Read every project of `folder`; documents of managed sources live below `managed_root`.
+
+    Raises:
+        SettingsError: no project at all, or the faults of all of them.
+    """
+    files = sorted(folder.glob(f"*/{PROJECT_FILE}")) if folder.is_dir() else []
+    if not files:
+        raise SettingsError([f"PASSEUR_PROJECTS_DIR: no project (<id>/{PROJECT_FILE}) in {folder}: make one"])
+    projects: dict[str, Project] = {}
+    faults: list[str] = []
+    for file in files:
+        try:
+            project = load_project(file, managed_root)
+            projects[project.project_id] = project
+        except SettingsError as error:
+            faults += error.faults
+    if faults:
+        raise SettingsError(faults)
+    return projects
+
+
+def load_project(file: Path, managed_root: Path) -> Project:
+    """Read one project's file and its prompts.
+
+    Raises:
+        SettingsError: every fault, each with file and field.
+    """
+    project_id = file.parent.name
+    if PROJECT_ID.fullmatch(project_id) is None:
+        raise SettingsError([f"{file.parent}: a project id is small letters, digits, - and _: rename the folder"])
+    try:
+        table = _Project.model_validate(tomllib.loads(file.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        raise SettingsError([f"{file}: cannot be read as TOML: {exc}"]) from exc
+    except ValidationError as exc:
+        raise SettingsError([_field_fault(file, each) for each in exc.errors()]) from exc
+    return Project(
+        project_id=project_id,
+        languages=table.languages,
+        knowledge=_knowledge(table, project_id, file.parent, managed_root),
+        assistants={
+            name: Assistant(
+                name, each.mode, tuple(c.domain() for c in each.providers), each.max_output_tokens, each.temperature
+            )
+            for name, each in table.assistants.items()
+        },
+        default_assistant=next(name for name, each in table.assistants.items() if each.default),
+        embedding=table.embedding.domain(),
+        budgets=tuple(each.domain(project_id) for each in table.budgets),
+        prompts=_prompts(file.parent / "prompts"),
+    )
+
+
+def _knowledge(table: _Project, project_id: str, base: Path, managed_root: Path) -> ProjectKnowledge:
+    sources = tuple(
+        SourceSpec(
+            source_id=each.id,
+            root=managed_root / project_id / each.id if each.root is None else (base / each.root).resolve(),
+            defaults=each.defaults,
+            key_map=each.key_map,
+            managed=each.managed,
+        )
+        for each in table.sources
+    )
+    keys = tuple(KeySpec(name, each.required, frozenset(each.values), each.rights) for name, each in table.keys.items())
+    return ProjectKnowledge(project_id, sources, keys, table.languages, table.language_filters)
+
+
+def _prompts(folder: Path) -> Mapping[tuple[str, str], PromptOverride]:
+    """Read `<name>.<language>.md` (replaces ours) and `<name>.<language>.append.md` (follows ours)."""
+    if not folder.is_dir():
+        return {}
+    found: dict[tuple[str, str], PromptOverride] = {}
+    faults: list[str] = []
+    for file in sorted(folder.iterdir()):
+        match = PROMPT_FILE.fullmatch(file.name)
+        if match is None:
+            faults.append(f"{file}: not a prompt's name (documents.fr.md, documents.fr.append.md, …): rename it")
+            continue
+        try:
+            text = file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as exc:
+            faults.append(f"{file}: cannot be read as UTF-8 text: {exc}")
+            continue
+        key = (match["name"], match["language"])
+        if key in found:
+            faults.append(f"{file}: this prompt is both replaced and appended to: keep one file")
+        if len(text) > LONGEST_PROMPT:
+            faults.append(f"{file}: longer than {LONGEST_PROMPT:,} characters: shorten it")
+        found[key] = PromptOverride(text, replaces=match["append"] is None)
+    if faults:
+        raise SettingsError(faults)
+    return found
+
+
+def _field_fault(file: Path, error: Any) -> str:
+    where = ".".join(map(str, error["loc"])) or "the file"
+    if error["type"] == "extra_forbidden":
+        return f"{file}: {where}: no such field"
+    return f"{file}: {where}: {error['msg'].removeprefix('Value error, ')}"

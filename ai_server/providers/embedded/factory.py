@@ -1,0 +1,32 @@
+"""Makes the embedded models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ai_server.providers.embedded.accounting import FreePricing, LengthTokenizer
+from ai_server.providers.embedded.generation import ExtractiveGenerator
+from ai_server.providers.registry import EXTRACTIVE, ProviderBundle
+from shared.errors import SettingsError
+
+if TYPE_CHECKING:
+    from ai_server.providers.catalog import Catalog
+    from ai_server.providers.registry import ProviderOptions
+
+
+def build(asked: ProviderOptions, catalogue: Catalog) -> ProviderBundle:
+    """Make the bundle of an embedded model.
+
+    Raises:
+        SettingsError: no such model, or it does not do what was asked.
+    """
+    catalogue.require(asked.provider, asked.model)
+    if asked.purpose == "generation":
+        if asked.model != EXTRACTIVE:
+            raise SettingsError([f"embedded model `{asked.model}` does not generate: use `{EXTRACTIVE}`"])
+        return ProviderBundle(ExtractiveGenerator(), None, LengthTokenizer(), FreePricing())
+    from ai_server.providers.embedded.embedding import MODEL, EmbeddedEmbedding
+
+    if asked.model != MODEL:
+        raise SettingsError([f"embedded model `{asked.model}` does not embed here: use `{MODEL}`"])
+    return ProviderBundle(None, EmbeddedEmbedding(), LengthTokenizer(), FreePricing())

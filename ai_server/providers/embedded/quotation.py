@@ -1,0 +1,74 @@
+"""From chosen sentences to a readable quotation: whole blocks where they belong together, in reading order."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from ai_server.providers.embedded.blocks import Block, Kind, blocks, sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from ai_server.providers.contract import Passage
+
+SHORT_PARAGRAPH: Final = 320
+"""Characters up to which a paragraph is quoted whole: cutting it saves nothing and costs the context."""
+
+LONGEST_BLOCK_LINES: Final = 24
+GAP: Final = " … "
+LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+
+
+def quotation(passage: Passage, chosen: Mapping[int, Collection[int]]) -> str:
+    """Write one passage's part of the answer, ending in its marker. `chosen`: sentence numbers by block number."""
+    cut = blocks(passage.text)
+    wanted = _with_neighbours(cut, chosen)
+    parts = [_block_text(cut[number], wanted[number]) for number in sorted(wanted)]
+    return _marked(LINK.sub(r"\1", "\n\n".join(parts)), cut[max(wanted)].kind, passage.marker)
+
+
+def _with_neighbours(cut: list[Block], chosen: Mapping[int, Collection[int]]) -> dict[int, set[int]]:
+    """Add what a block leans on: the line that introduces a list, table or sample, and the one a line announces."""
+    wanted = {number: set(found) for number, found in chosen.items()}
+    for number in chosen:
+        before, after = number - 1, number + 1
+        if cut[number].kind is not Kind.PARAGRAPH and before >= 0 and cut[before].kind is Kind.PARAGRAPH:
+            last = len(sentences(cut[before].text)) - 1
+            if cut[before].text.rstrip().endswith(":") or cut[number].kind is Kind.CODE:
+                wanted.setdefault(before, set()).add(last)
+        announces = cut[number].text.rstrip().endswith(":")
+        if announces and after < len(cut) and cut[after].kind not in {Kind.PARAGRAPH, Kind.HEADING}:
+            wanted.setdefault(after, set()).add(0)
+            wanted[number].add(len(sentences(cut[number].text)) - 1)
+    return wanted
+
+
+def _block_text(block: Block, chosen: Collection[int]) -> str:
+    if block.kind is not Kind.PARAGRAPH:
+        return _bounded(block)
+    parts = sentences(block.text)
+    if len(block.text) <= SHORT_PARAGRAPH:
+        return " ".join(block.lines)
+    numbers = sorted(chosen)
+    if len(numbers) == 1 and numbers[0] + 1 < len(parts):
+        numbers.append(numbers[0] + 1)
+    text = ""
+    for place, number in enumerate(numbers):
+        joint = "" if place == 0 else " " if numbers[place - 1] == number - 1 else GAP
+        text += joint + " ".join(parts[number].split("\n"))
+    return text
+
+
+def _bounded(block: Block) -> str:
+    """Keep a long list, table or sample to its first lines, with its fence closed."""
+    lines = block.lines
+    if len(lines) <= LONGEST_BLOCK_LINES:
+        return block.text
+    kept = lines[:LONGEST_BLOCK_LINES]
+    return "\n".join([*kept, "…", lines[0].strip()[:3]] if block.kind is Kind.CODE else [*kept, "…"])
+
+
+def _marked(text: str, last: Kind, marker: str) -> str:
+    """Set the marker at the end of the words, or below what a marker would break."""
+    return f"{text}\n\n{marker}" if last in {Kind.CODE, Kind.TABLE} else f"{text} {marker}"

@@ -1,0 +1,180 @@
+"""Chains of models: tried in order, by error class, and only before the first visible token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ai_server.providers.breaker import Breaker, BreakerState
+from ai_server.providers.contract import Finished, FinishReason, TextDelta, ToolCallMade
+from ai_server.providers.metered import MeteredGenerator
+from ai_server.providers.registry import EMBEDDED, LAST_RESORT
+from shared import logs
+from shared.errors import BudgetExhausted, InputTooLarge, ProviderCut, ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+
+    from ai_server.ledger.contract import Meter, Payer
+    from ai_server.providers.contract import GenerationEvent, GenerationRequest
+    from ai_server.providers.metered import CallRecord
+    from ai_server.providers.registry import ModelChoice, ProviderSet
+    from shared.clock import Clock
+
+LOG = logs.logger(__name__)
+LONGEST_CHAIN: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One model of a chain."""
+
+    choice: ModelChoice
+    generator: MeteredGenerator
+    breaker: Breaker
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """This link answers. `economy`: it is the last resort, and others were to answer before it."""
+
+    link: Link
+    economy: bool
+    passed_over: tuple[str, ...]
+
+
+class Chain:
+    """An ordered chain that ends in the last resort."""
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        """Take 1 to `LONGEST_CHAIN` links; the last one never fails for lack of money or network."""
+        assert 0 < len(links) <= LONGEST_CHAIN
+        self.links = tuple(links)
+
+    async def stream(
+        self,
+        build: Callable[[Link], GenerationRequest],
+        *,
+        key: str,
+        payer: Payer,
+        operation: str,
+    ) -> AsyncIterator[Chosen | GenerationEvent]:
+        """Stream one round from the first link that can; a `Chosen` comes before the first event of each attempt.
+
+        `build` makes the request for a link; each attempt has its own reservation, `key/attempt`.
+
+        Raises:
+            ProviderError: after the first visible token, or when even the last resort failed.
+            NotReady: the ledger cannot write.
+        """
+        passed_over: list[str] = []
+        for attempt, link in enumerate(self.links):
+            last = attempt == len(self.links) - 1
+            if not last and not link.breaker.admit():
+                passed_over.append(f"{link.choice.provider}: resting after failures")
+                continue
+            economy = last and attempt > 0
+            yield Chosen(link, economy, tuple(passed_over))
+            visible = False
+            try:
+                events = link.generator.generate(build(link), key=f"{key}/{attempt}", payer=payer, operation=operation)
+                async for event in _watched(link, events):
+                    visible = visible or isinstance(event, (TextDelta, ToolCallMade))
+                    yield event
+            except (BudgetExhausted, InputTooLarge, ProviderError) as error:
+                if visible or last:
+                    raise
+                passed_over.append(error.message)
+                LOG.info("fallback", provider=link.choice.provider, model=link.choice.model, reason=error.reason)
+            else:
+                return
+
+
+async def _watched(link: Link, events: AsyncIterator[GenerationEvent]) -> AsyncIterator[GenerationEvent]:
+    """Pass a round on, telling the breaker how it went. A round cut at its limit before any text is a failure of
+    that link: thinking ate the answer (github.com/googleapis/python-genai/issues/1011).
+    """
+    said = told = False
+    try:
+        async for event in events:
+            said = said or isinstance(event, (TextDelta, ToolCallMade))
+            if isinstance(event, Finished) and event.reason is FinishReason.LENGTH and not said:
+                raise ProviderCut(
+                    link.choice.provider,
+                    "the output limit was reached before any text: ask for a larger one",
+                    started=True,
+                    error_class="token_limit",
+                )
+            yield event
+        link.breaker.succeeded()
+        told = True
+    except ProviderError as error:
+        told = True
+        if error.error_class == "token_limit":
+            link.breaker.abandoned()
+        else:
+            link.breaker.failed(error)
+        raise
+    finally:
+        if not told:
+            link.breaker.abandoned()
+        close = getattr(events, "aclose", None)
+        if close is not None:
+            await close()
+
+
+class Chains:
+    """Makes chains over one set of providers; a provider has one breaker whichever chains it is in."""
+
+    def __init__(
+        self,
+        providers: ProviderSet,
+        *,
+        meter: Meter,
+        clock: Clock,
+        observe: Callable[[CallRecord], None],
+    ) -> None:
+        """Take what every link shares."""
+        self._providers = providers
+        self._meter = meter
+        self._clock = clock
+        self._observe = observe
+        self._breakers: dict[str, Breaker] = {}
+        self._links: dict[ModelChoice, Link] = {}
+
+    def chain(self, choices: Sequence[ModelChoice]) -> Chain:
+        """Make the chain of an assistant; the last resort is added where it is not last already."""
+        ordered = [each for each in choices if each != LAST_RESORT]
+        return Chain([self._link(each) for each in (*ordered, LAST_RESORT)])
+
+    def breakers(self) -> Mapping[str, Breaker]:
+        """List the breakers by provider name; embedded models have none to speak of."""
+        return {name: each for name, each in self._breakers.items() if name != EMBEDDED}
+
+    def resting(self) -> Iterator[tuple[str, str]]:
+        """Name each provider that is left alone now, with its last failure."""
+        for name, breaker in self.breakers().items():
+            if breaker.state is not BreakerState.CLOSED:
+                yield name, breaker.reason
+
+    async def settle_all(self, timeout_s: float) -> int:
+        """Wait for calls whose readers left; tells how many did not end in time."""
+        return sum([await each.generator.settle_all(timeout_s) for each in self._links.values()])
+
+    def _link(self, choice: ModelChoice) -> Link:
+        link = self._links.get(choice)
+        if link is None:
+            bundle = self._providers.generation(choice)
+            row = self._providers.catalogue.find(choice.provider, choice.model)
+            generator = MeteredGenerator(
+                bundle,
+                model=choice.model,
+                window=row.window if row and choice != LAST_RESORT else 0,
+                max_output=row.max_billable_output if row else 0,
+                meter=self._meter,
+                clock=self._clock,
+                observe=self._observe,
+            )
+            breaker = self._breakers.setdefault(choice.provider, Breaker(self._clock))
+            link = self._links[choice] = Link(choice, generator, breaker)
+        return link

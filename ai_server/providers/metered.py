@@ -1,0 +1,352 @@
+"""The paid door: every call to a model is counted, admitted, made, and settled, whatever becomes of its reader.
+
+A generation runs in a task of its own, so that a reader who leaves neither cuts the settlement nor loses the usage:
+what the model still sends is read for up to `DRAIN_SECONDS`, then the call is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, Protocol
+
+import numpy as np
+
+from ai_server.ledger.contract import Payer, Quote
+from ai_server.providers.contract import Finished, UsageReport
+from shared.errors import InputTooLarge, NotReady, ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from ai_server.ledger.contract import Meter, MeteredCall
+    from ai_server.providers.contract import EmbeddingProvider, GenerationEvent, GenerationProvider, GenerationRequest
+    from ai_server.providers.registry import ProviderBundle
+    from shared.clock import Clock
+    from shared.usage import Usage
+
+DRAIN_SECONDS: Final = 5.0
+CLOSE_SECONDS: Final = 10.0
+"""Longest that a leaving reader waits for its call to be settled; the call's own task goes on by itself."""
+
+EVENTS_AHEAD: Final = 64
+"""Events that a call may be ahead of its reader; past that the model is read no faster than the reader reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One paid call that ended, as the ledger has it. `usage` None: the provider did not say."""
+
+    key: str
+    operation: str
+    provider: str
+    model: str
+    price_version: str
+    usage: Usage | None
+    cost_nanousd: int
+    estimated: bool
+    error_class: str
+    duration_s: float
+
+
+class Spender(Protocol):
+    """Who pays for an embedding, and the start of its ledger keys."""
+
+    @property
+    def project_id(self) -> str: ...  # noqa: D102 - named by the ledger's Payer
+    @property
+    def assistant(self) -> str: ...  # noqa: D102
+    @property
+    def user(self) -> str: ...  # noqa: D102
+    @property
+    def key(self) -> str: ...  # noqa: D102
+
+
+class _Account:
+    """What one call said about its cost, told to the ledger and to the observer alike."""
+
+    def __init__(self, key: str, quote: Quote, clock: Clock) -> None:
+        self._key, self._quote, self._clock = key, quote, clock
+        self._started = clock.monotonic()
+        self.usage: Usage | None = None
+        self.cost: int | None = None
+        self.error_class = ""
+        self.voided = False
+
+    def complete(self, call: MeteredCall, usage: Usage | None, cost: int | None) -> None:
+        self.usage, self.cost = usage, cost
+        call.complete(usage, cost)
+
+    def failed(self, call: MeteredCall, error: ProviderError) -> None:
+        self.error_class, self.voided = error.error_class, not error.started
+        call.failed(started=error.started)
+
+    def record(self) -> CallRecord:
+        known = self.cost is not None and self.usage is not None
+        cost = 0 if self.voided else self.cost if known and self.cost is not None else self._quote.ceiling_nanousd
+        return CallRecord(
+            key=self._key,
+            operation=self._quote.operation,
+            provider=self._quote.provider,
+            model=self._quote.model,
+            price_version=self._quote.price_version,
+            usage=self.usage,
+            cost_nanousd=cost,
+            estimated=not known and not self.voided and self._quote.metered,
+            error_class=self.error_class,
+            duration_s=self._clock.monotonic() - self._started,
+        )
+
+
+class MeteredGenerator:
+    """One model behind the ledger."""
+
+    def __init__(
+        self,
+        bundle: ProviderBundle,
+        *,
+        model: str,
+        window: int,
+        max_output: int,
+        meter: Meter,
+        clock: Clock,
+        observe: Callable[[CallRecord], None],
+    ) -> None:
+        """Take a bundle that generates. `window` and `max_output` are the model's, in tokens; 0: no limit."""
+        assert bundle.generation is not None
+        self.provider: GenerationProvider = bundle.generation
+        self.model = model
+        self.max_output = max_output
+        self._window = window
+        self._tokenizer = bundle.tokenizer
+        self._pricing = bundle.pricing
+        self._meter = meter
+        self._clock = clock
+        self._observe = observe
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def generate(
+        self, request: GenerationRequest, *, key: str, payer: Payer, operation: str
+    ) -> AsyncIterator[GenerationEvent]:
+        """Stream one admitted round. Closing the iterator, or cancelling its reader, drains and settles.
+
+        Raises:
+            InputTooLarge, BudgetExhausted, NotReady: before anything was paid.
+            ProviderRefused, ProviderOverloaded, ProviderCut: from the provider; already settled or voided.
+        """
+        quote = await self._quote(request, operation)
+        flight = _Flight()
+        task = asyncio.create_task(self._fly(flight, request, key, payer, quote), name=f"call {key}")
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        try:
+            while (event := await flight.next()) is not None:
+                yield event
+        finally:
+            flight.leave()
+            await asyncio.wait({task}, timeout=CLOSE_SECONDS)
+
+    async def settle_all(self, timeout_s: float) -> int:
+        """Wait for calls whose readers left; tells how many did not end in time."""
+        if not self._running:
+            return 0
+        _, pending = await asyncio.wait(set(self._running), timeout=timeout_s)
+        return len(pending)
+
+    async def _quote(self, request: GenerationRequest, operation: str) -> Quote:
+        counted = await self._tokenizer.count(request)
+        if self._window and counted.tokens + request.max_output_tokens > self._window:
+            raise InputTooLarge(
+                f"The question with its context is {counted.tokens:,} tokens; {self.model} takes {self._window:,} "
+                f"with the answer: shorten the history or the question."
+            )
+        return Quote(
+            operation=operation,
+            provider=self.provider.name,
+            model=self.model,
+            service_tier="",
+            price_version=self._pricing.price_version,
+            ceiling_nanousd=self._pricing.ceiling(counted.tokens, request.max_output_tokens),
+            metered=self._pricing.metered,
+        )
+
+    async def _fly(self, flight: _Flight, request: GenerationRequest, key: str, payer: Payer, quote: Quote) -> None:
+        """Make the call from admission to settlement; every end reaches the reader through the flight."""
+        account: _Account | None = None
+        try:
+            async with self._meter.call(key, payer, quote) as call:
+                account = _Account(key, quote, self._clock)
+                await self._read(flight, request, call, account)
+        except Exception as error:  # noqa: BLE001 - handed to the reader, who raises it
+            flight.end(error)
+        except asyncio.CancelledError:
+            flight.end(NotReady("The server is stopping."))
+            raise
+        else:
+            flight.end(None)
+        finally:
+            if account is not None:
+                self._observe(account.record())
+
+    async def _read(self, flight: _Flight, request: GenerationRequest, call: MeteredCall, account: _Account) -> None:
+        events = self.provider.generate(request, call.permit)
+        usage, tier, whole = None, "", False
+        try:
+            async with flight.cutoff():
+                async for event in events:
+                    if isinstance(event, UsageReport):
+                        usage, tier = event.usage, event.service_tier
+                    whole = whole or isinstance(event, Finished)
+                    await flight.put(event)
+                whole = True
+        except TimeoutError:
+            account.error_class = "left"
+        except ProviderError as error:
+            account.failed(call, error)
+            raise
+        finally:
+            close = getattr(events, "aclose", None)
+            if close is not None:
+                await close()
+        if whole and usage is not None:
+            account.complete(call, usage, self._pricing.cost(usage, tier))
+        else:
+            account.complete(call, None, None)
+
+
+class _Flight:
+    """The bounded way from a call's task to its reader."""
+
+    def __init__(self) -> None:
+        self._events: deque[GenerationEvent] = deque()
+        self._moved = asyncio.Event()
+        self._left = self._ended = False
+        self._error: BaseException | None = None
+        self._cutoff: asyncio.Timeout | None = None
+
+    @asynccontextmanager
+    async def cutoff(self) -> AsyncIterator[None]:
+        """Bound the reading that goes on after the reader left; raises TimeoutError past it."""
+        async with asyncio.timeout(DRAIN_SECONDS if self._left else None) as timer:
+            self._cutoff = timer
+            try:
+                yield
+            finally:
+                self._cutoff = None
+
+    async def put(self, event: GenerationEvent) -> None:
+        """Hand an event over, waiting while the reader is far behind; dropped once it left."""
+        while len(self._events) >= EVENTS_AHEAD and not self._left:
+            await self._wait()
+        if not self._left:
+            self._events.append(event)
+            self._moved.set()
+
+    def end(self, error: BaseException | None) -> None:
+        """Say that no more comes, and why."""
+        self._ended, self._error = True, error
+        self._moved.set()
+
+    async def next(self) -> GenerationEvent | None:
+        """Take the next event; None at a good end, the error at a bad one."""
+        while True:
+            if self._events:
+                self._moved.set()
+                return self._events.popleft()
+            if self._ended:
+                if self._error is not None:
+                    raise self._error
+                return None
+            await self._wait()
+
+    def leave(self) -> None:
+        """The reader is gone: let a waiting `put` through, and start the clock of the drain."""
+        self._left = True
+        self._events.clear()
+        self._moved.set()
+        if self._cutoff is not None:
+            self._cutoff.reschedule(asyncio.get_running_loop().time() + DRAIN_SECONDS)
+
+    async def _wait(self) -> None:
+        """Wait for the other side to move: only one side can be waiting at a time."""
+        self._moved.clear()
+        await self._moved.wait()
+
+
+class MeteredEmbedder:
+    """One embedding model behind the ledger, as the documents ask for it."""
+
+    def __init__(
+        self,
+        bundle: ProviderBundle,
+        *,
+        meter: Meter,
+        clock: Clock,
+        observe: Callable[[CallRecord], None],
+    ) -> None:
+        """Take a bundle that embeds."""
+        assert bundle.embedding is not None
+        self.provider: EmbeddingProvider = bundle.embedding
+        self._tokenizer = bundle.tokenizer
+        self._pricing = bundle.pricing
+        self._meter = meter
+        self._clock = clock
+        self._observe = observe
+
+    @property
+    def fingerprint(self) -> str:
+        """Provider, model and dimension: vectors of another fingerprint cannot be compared."""
+        return f"{self.provider.name}/{self.provider.model}/{self.provider.dimension}"
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self.provider.dimension
+
+    async def embed_query(self, text: str, spending: Spender) -> NDArray[np.float32]:
+        """Embed one question, (dimension,)."""
+        vectors = await self._call([text], "query", spending, 0)
+        return vectors[0]
+
+    async def embed_documents(self, texts: Sequence[str], spending: Spender) -> NDArray[np.float32]:
+        """Embed any number of texts, (n, dimension), batch by batch, each admitted by itself."""
+        size = self.provider.max_batch
+        batches = [
+            await self._call(texts[start : start + size], "document", spending, start // size)
+            for start in range(0, len(texts), size)
+        ]
+        return np.concatenate(batches) if batches else np.empty((0, self.dimension), dtype=np.float32)
+
+    async def _call(
+        self, texts: Sequence[str], kind: Literal["query", "document"], spending: Spender, batch: int
+    ) -> NDArray[np.float32]:
+        counted = await self._tokenizer.count_texts(texts)
+        quote = Quote(
+            operation="embedding",
+            provider=self.provider.name,
+            model=self.provider.model,
+            service_tier="",
+            price_version=self._pricing.price_version,
+            ceiling_nanousd=self._pricing.ceiling(counted.tokens, 0),
+            metered=self._pricing.metered,
+        )
+        key = f"{spending.key}/{batch}"
+        payer = Payer(spending.project_id, spending.assistant, spending.user)
+        account: _Account | None = None
+        try:
+            async with self._meter.call(key, payer, quote) as call:
+                account = _Account(key, quote, self._clock)
+                try:
+                    made = await self.provider.embed(texts, kind, call.permit)
+                except ProviderError as error:
+                    account.failed(call, error)
+                    raise
+                account.complete(call, made.usage, None if made.usage is None else self._pricing.cost(made.usage))
+        finally:
+            if account is not None:
+                self._observe(account.record())
+        return made.vectors

@@ -1,0 +1,186 @@
+"""Settings of the AI server: `PASSEUR_AI_*`, read once, frozen; every fault is collected before anything fails."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from ai_server.providers import registry
+from shared import env
+from shared.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PREFIX: Final = "PASSEUR_AI_"
+UNIX: Final = "unix:"
+HIGHEST_PORT: Final = 65_535
+LONGEST_GRACE_S: Final = 600.0
+
+
+class AiSettings(BaseSettings):
+    """Each field is the variable `PASSEUR_AI_<NAME>`."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+
+    address: str = "127.0.0.1:8106"
+    """Where gRPC listens: `host:port`, or `unix:/path/to/socket`. Other than loopback needs the three TLS files."""
+
+    metrics_address: str = "127.0.0.1:9106"
+    """Where Prometheus metrics are served (`host:port`), loopback only; empty: nowhere."""
+
+    tls_certificate: Path | None = None
+    """Our certificate chain, PEM."""
+
+    tls_key: Path | None = None
+    """Its private key, PEM."""
+
+    tls_client_ca: Path | None = None
+    """The authority that callers' certificates must come from, PEM: mutual TLS."""
+
+    grace_s: float = Field(default=20.0, ge=0, le=LONGEST_GRACE_S)
+    """Seconds that running turns may take to finish after SIGTERM."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """Least level that is logged."""
+
+    token_file: Path | None = None
+    """Where operator commands find their token; `<data>/ai/operator.token` when unset."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic's hook
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take only what `read` hands in: `shared.env` alone looks at the environment."""
+        return (init_settings,)
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Everything that the environment says. `provider_options`: by provider, then by option name."""
+
+    settings: AiSettings
+    data_dir: Path
+    projects_dir: Path
+    provider_options: Mapping[str, Mapping[str, str | SecretStr]]
+
+    @property
+    def own_dir(self) -> Path:
+        """The AI server's part of the data folder."""
+        return self.data_dir / "ai"
+
+    @property
+    def token_file(self) -> Path:
+        """Where operator commands find their token."""
+        return self.settings.token_file or self.own_dir / "operator.token"
+
+
+def read(variables: Mapping[str, str] | None = None) -> Installation:
+    """Read the environment (or `variables`, without their prefix and in lower case, in its place).
+
+    Raises:
+        SettingsError: every variable that is unknown or wrong.
+    """
+    given = dict(env.with_prefix(PREFIX) if variables is None else variables)
+    options = {name: _take_options(name, entry, given) for name, entry in registry.ENTRIES.items()}
+    try:
+        settings = AiSettings(**{name: value for name, value in given.items() if value})  # pyright: ignore[reportArgumentType]
+    except ValidationError as error:
+        raise SettingsError([_variable_fault(each) for each in error.errors()]) from error
+    faults = [*_address_faults(settings), *_metrics_faults(settings), *_tls_faults(settings)]
+    if faults:
+        raise SettingsError(faults)
+    projects = Path(env.variable("PASSEUR_PROJECTS_DIR", "projects"))
+    return Installation(settings, env.data_dir(), projects, options)
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Split `host:port`; IPv6 hosts stand in brackets.
+
+    Raises:
+        ValueError: it is not that.
+    """
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > HIGHEST_PORT:
+        raise ValueError(f"{address!r} is not host:port")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host name or address stays on this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _take_options(name: str, entry: registry.Entry, given: dict[str, str]) -> dict[str, str | SecretStr]:
+    """Take a provider's variables out of `given`, so that what remains is ours or unknown."""
+    taken: dict[str, str | SecretStr] = {}
+    for option in (*entry.options, *entry.secrets):
+        value = given.pop(f"{name}_{option}", "")
+        if value:
+            taken[option] = SecretStr(value) if option in entry.secrets else value
+    return taken
+
+
+def _variable_fault(error: Any) -> str:
+    name = PREFIX + "_".join(map(str, error["loc"])).upper()
+    if error["type"] == "extra_forbidden":
+        return f"{name}: no such setting; see the list in docs, or remove it"
+    return f"{name}: {error['msg']} (it is {error['input']!r})"
+
+
+def _address_faults(settings: AiSettings) -> list[str]:
+    address = settings.address
+    if address.startswith(UNIX):
+        path = Path(address.removeprefix(UNIX))
+        return [] if path.parent.is_dir() else [f"{PREFIX}ADDRESS: the folder {path.parent} does not exist: make it"]
+    try:
+        host, _ = split_address(address)
+    except ValueError as error:
+        return [f"{PREFIX}ADDRESS: {error}, nor unix:/path"]
+    files = (settings.tls_certificate, settings.tls_key, settings.tls_client_ca)
+    if not is_loopback(host) and not all(files):
+        needed = f"set {PREFIX}TLS_CERTIFICATE, {PREFIX}TLS_KEY and {PREFIX}TLS_CLIENT_CA, or listen on 127.0.0.1"
+        return [f"{PREFIX}ADDRESS: {address} is not loopback, which needs mutual TLS: {needed} or a unix socket"]
+    return []
+
+
+def _metrics_faults(settings: AiSettings) -> list[str]:
+    if not settings.metrics_address:
+        return []
+    try:
+        host, _ = split_address(settings.metrics_address)
+    except ValueError as error:
+        return [f"{PREFIX}METRICS_ADDRESS: {error}"]
+    return [] if is_loopback(host) else [f"{PREFIX}METRICS_ADDRESS: {host} is not loopback; metrics carry no login"]
+
+
+def _tls_faults(settings: AiSettings) -> list[str]:
+    files = {
+        "TLS_CERTIFICATE": settings.tls_certificate,
+        "TLS_KEY": settings.tls_key,
+        "TLS_CLIENT_CA": settings.tls_client_ca,
+    }
+    if not any(files.values()):
+        return []
+    faults = [
+        f"{PREFIX}{name}: set it too; the three TLS files go together" for name, path in files.items() if not path
+    ]
+    faults += [
+        f"{PREFIX}{name}: {path} is not a readable file" for name, path in files.items() if path and not path.is_file()
+    ]
+    return faults
