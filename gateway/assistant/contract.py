@@ -149,6 +149,14 @@ class Assistant(Protocol):
         """
         ...
 
+    async def knows(self, project_id: str, idempotency_key: str) -> bool:
+        """Tell whether the AI server has a turn under this key, running or ended; starts nothing.
+
+        Raises:
+            NotReady: the AI server cannot be reached.
+        """
+        ...
+
     async def cancel(self, project_id: str, idempotency_key: str) -> bool:
         """Stop a turn; tells whether it was running."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from gateway.conversation.model import Kind, Message, Role
 
@@ -19,12 +19,12 @@ def is_history(message: Message) -> bool:
     return message.role is Role.USER or (message.role is Role.AI and message.kind is Kind.ANSWER)
 
 
-def select_history(messages: Iterable[Message], boundary: int) -> tuple[tuple[str, str], ...]:
+def select_history(messages: Iterable[Message], boundary: int) -> tuple[tuple[Literal["user", "ai"], str], ...]:
     """Choose the newest messages after `boundary` as (`user` or `ai`, text), oldest first.
 
     At most `MESSAGE_LIMIT` messages and `CHARACTER_LIMIT` characters in all; a single text is cut at `TEXT_LIMIT`.
     """
-    chosen: list[tuple[str, str]] = []
+    chosen: list[tuple[Literal["user", "ai"], str]] = []
     room = CHARACTER_LIMIT
     for message in sorted(messages, key=lambda each: each.position, reverse=True):
         if len(chosen) == MESSAGE_LIMIT or message.position <= boundary:
@@ -35,5 +35,5 @@ def select_history(messages: Iterable[Message], boundary: int) -> tuple[tuple[st
         if len(text) > room:
             break
         room -= len(text)
-        chosen.append((message.role.value.lower(), text))
+        chosen.append(("user" if message.role is Role.USER else "ai", text))
     return tuple(reversed(chosen))

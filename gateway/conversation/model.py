@@ -116,7 +116,12 @@ class Visitor:
     @property
     def stream_id(self) -> str:
         """The id of this visitor's event stream."""
-        return f"visitor:{self.id}"
+        return visitor_stream_id(self.id)
+
+
+def visitor_stream_id(visitor_id: str) -> str:
+    """Name the event stream of a visitor."""
+    return f"visitor:{visitor_id}"
 
 
 def staff_stream_id(project_id: str) -> str:

@@ -82,6 +82,12 @@ class Events:
         )
         return [_event(row) for row in await self._connection.rows(query)]
 
+    async def first_of_turn(self, stream_id: str, turn_id: str) -> int | None:
+        """Tell the offset of a turn's first event; None when it was trimmed or never was."""
+        query = sa.select(sa.func.min(events.c.offset).label("first"))
+        found = await one(self._connection, query.where(events.c.stream_id == stream_id, events.c.turn_id == turn_id))
+        return None if found is None or found["first"] is None else int(found["first"])
+
     async def trim_before(self, instant: datetime) -> int:
         """Forget events older than `instant` in all streams; tells how many went."""
         old = (

@@ -48,14 +48,16 @@ class Turns:
         statement = sa.update(turns).where(turns.c.id == turn_id, turns.c.owner == owner, RUNNING)
         return await self._connection.run(statement.values(outcome=outcome, problem=problem, ended_at=now)) == 1
 
-    async def renew(self, owner: str, until: datetime) -> int:
-        """Lengthen the leases of everything `owner` runs; tells how many."""
-        statement = sa.update(turns).where(turns.c.owner == owner, RUNNING)
+    async def renew(self, owner: str, ids: Sequence[str], until: datetime) -> int:
+        """Lengthen the leases of turns that `owner` still runs; tells how many."""
+        statement = sa.update(turns).where(turns.c.id.in_(ids), turns.c.owner == owner, RUNNING)
         return await self._connection.run(statement.values(lease_until=until))
 
-    async def claim(self, owner: str, expired_at: datetime | None, until: datetime, limit: int) -> Sequence[TurnRecord]:
-        """Take over running turns of others whose lease ended before `expired_at`; None takes all of them."""
-        query = sa.select(turns.c.id).where(RUNNING, turns.c.owner != owner).order_by(turns.c.started_at)
+    async def claim(
+        self, owner: str, held: Sequence[str], expired_at: datetime | None, until: datetime, limit: int
+    ) -> Sequence[TurnRecord]:
+        """Take over running turns whose lease ended before `expired_at`, except those `held`; None takes all."""
+        query = sa.select(turns.c.id).where(RUNNING, turns.c.id.not_in(held)).order_by(turns.c.started_at)
         if expired_at is not None:
             query = query.where(turns.c.lease_until < expired_at)
         due = query.limit(limit).with_for_update(skip_locked=True)

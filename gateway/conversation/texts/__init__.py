@@ -1,0 +1,59 @@
+"""What the server itself says, in every language it speaks. Stored as key and parameters, rendered for each reader.
+
+A new text is a key in each of `fr`, `en` and `es`; a test fails when one language lacks it or names other parameters.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from gateway.conversation.texts import en, es, fr
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gateway.conversation.model import ServerText
+
+CATALOGUES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType({"fr": fr.TEXTS, "en": en.TEXTS, "es": es.TEXTS})
+FALLBACK: Final = "en"
+
+
+def render(text: ServerText, language: str) -> str:
+    """Say a server text in `language` (in English when we do not speak it). Markdown, like every message."""
+    catalogue = CATALOGUES.get(primary(language), CATALOGUES[FALLBACK])
+    return catalogue[text.key].format_map(dict(text.parameters))
+
+
+def knows(key: str) -> bool:
+    """Tell whether there is such a text."""
+    return key in CATALOGUES[FALLBACK]
+
+
+def primary(language: str) -> str:
+    """Reduce a BCP 47 tag to its first part: `fr-CA` is `fr`."""
+    return language.partition("-")[0].lower()
+
+
+def preferred(accepted: str, languages: Sequence[str], default: str) -> str:
+    """Choose among `languages` by an Accept-Language header (RFC 9110 §12.5.4); `default` when none fits."""
+    choices: list[tuple[float, int, str]] = []
+    for place, part in enumerate(accepted.split(",")[:ACCEPTED_LIMIT]):
+        tag, _, parameter = part.partition(";")
+        weight = _weight(parameter)
+        if weight > 0 and primary(tag.strip()) in languages:
+            choices.append((-weight, place, primary(tag.strip())))
+    return min(choices)[2] if choices else default
+
+
+ACCEPTED_LIMIT: Final = 20
+
+
+def _weight(parameter: str) -> float:
+    name, _, value = parameter.strip().partition("=")
+    if name.strip() != "q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,28 @@
+"""What the server says, in English."""
+
+from typing import Final
+
+TEXTS: Final = {
+    "support_ai_clarify": (
+        "I found no answer to this question in the documents. "
+        "Can you put it another way, with other words or a little more detail?"
+    ),
+    "support_suggest_escalation": (
+        "I still have not found an answer in the documents. Someone from the team can help you."
+    ),
+    "support_notice_not_ready": (
+        "The assistant cannot be reached at the moment. Your message is kept; try again in a moment."
+    ),
+    "support_notice_budget_exhausted": "The assistant has reached its usage limit for now. Your message is kept.",
+    "support_notice_provider": (
+        "The service that writes the answers could not answer. Your message is kept; try again in a moment."
+    ),
+    "support_notice_input_too_large": "This conversation has become too long for the assistant: start a new one.",
+    "support_notice_deadline": "The answer took too long and was given up. Your message is kept; try again.",
+    "support_notice_failed": "The assistant could not answer. Your message is kept; try again in a moment.",
+    "support_notice_interrupted": (
+        "The answer was interrupted and cannot be resumed. Your message is kept; ask the question again."
+    ),
+    "support_notice_stopped": "Answer stopped at your request.",
+    "support_notice_truncated": "This answer was cut before its end.",
+}

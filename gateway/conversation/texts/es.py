@@ -1,0 +1,36 @@
+"""Lo que dice el servidor, en español."""
+
+from typing import Final
+
+TEXTS: Final = {
+    "support_ai_clarify": (
+        "No he encontrado respuesta a esta pregunta en los documentos. "
+        "¿Puede formularla de otra manera, con otras palabras o algo más de detalle?"
+    ),
+    "support_suggest_escalation": (
+        "Sigo sin encontrar una respuesta en los documentos. Una persona del equipo puede ayudarle."
+    ),
+    "support_notice_not_ready": (
+        "No se puede contactar con el asistente en este momento. "
+        "Su mensaje queda guardado; inténtelo dentro de un momento."
+    ),
+    "support_notice_budget_exhausted": (
+        "El asistente ha alcanzado por ahora su límite de uso. Su mensaje queda guardado."
+    ),
+    "support_notice_provider": (
+        "El servicio que redacta las respuestas no ha podido responder. "
+        "Su mensaje queda guardado; inténtelo dentro de un momento."
+    ),
+    "support_notice_input_too_large": "Esta conversación es ya demasiado larga para el asistente: empiece una nueva.",
+    "support_notice_deadline": (
+        "La respuesta ha tardado demasiado y se ha abandonado. Su mensaje queda guardado; inténtelo de nuevo."
+    ),
+    "support_notice_failed": (
+        "El asistente no ha podido responder. Su mensaje queda guardado; inténtelo dentro de un momento."
+    ),
+    "support_notice_interrupted": (
+        "La respuesta se ha interrumpido y no puede continuar. Su mensaje queda guardado; haga la pregunta de nuevo."
+    ),
+    "support_notice_stopped": "Respuesta detenida a petición suya.",
+    "support_notice_truncated": "Esta respuesta se cortó antes de terminar.",
+}

@@ -1,0 +1,1 @@
+"""Event streams on their way to readers: exact resumption, one encoding for all, slow readers never in the way."""

@@ -1,0 +1,94 @@
+"""What the hub asks of those who hand it readers, and what it offers to those who have something to tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateway.storage.contract import StoredEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Names a message that is being written, and the streams whose readers watch it."""
+
+    streams: tuple[str, ...]
+    conversation_id: str
+    turn_id: str
+    message_id: str
+
+
+class Encoder(Protocol):
+    """Makes the bytes that go on the wire, ready to be written to any reader's transport."""
+
+    @property
+    def ping(self) -> bytes:
+        """A comment that keeps the connection open."""
+        ...
+
+    def event(self, event: StoredEvent, language: str) -> bytes:
+        """Encode a stored event as a reader of `language` sees it."""
+        ...
+
+    def passing(self, event_type: str, data: Mapping[str, Any]) -> bytes:
+        """Encode something that is not stored and has no id."""
+        ...
+
+    def opening(self, cursor: str | None) -> bytes:
+        """Encode what a stream begins with; a cursor becomes the reader's last event id."""
+        ...
+
+    def resync(self, cursor: str, reason: str) -> bytes:
+        """Encode that events are missing: the reader must fetch the state anew, and goes on from `cursor`."""
+        ...
+
+
+class Sink(Protocol):
+    """Where a reader's bytes go. Nothing here may block or raise for a reader that left."""
+
+    def write(self, data: bytes) -> None:
+        """Hand bytes to the transport."""
+        ...
+
+    def buffered(self) -> int:
+        """Tell how many bytes the transport still holds because the reader has not taken them."""
+        ...
+
+    def closed(self) -> bool:
+        """Tell whether the reader has left."""
+        ...
+
+    async def drained(self) -> None:
+        """Wait until the transport has given its bytes away, or the reader left."""
+        ...
+
+    def abort(self) -> None:
+        """Cut the connection at once."""
+        ...
+
+
+class Announcer(Protocol):
+    """The hub as a turn sees it: running text and steps, which are told but not stored."""
+
+    def begin(self, running: Running) -> None:
+        """Announce that a message is being written."""
+        ...
+
+    def step(self, running: Running, step: str, detail: str) -> None:
+        """Tell what the turn is doing."""
+        ...
+
+    def delta(self, running: Running, start: int, text: str) -> None:
+        """Tell that the text from code point `start` on is now `text`."""
+        ...
+
+    def flush(self, running: Running) -> None:
+        """Send what is still held back."""
+        ...
+
+    def end(self, running: Running) -> None:
+        """Forget the running message; its stored form has been told."""
+        ...

@@ -1,0 +1,58 @@
+"""One reader of one stream."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateway.events.contract import Sink
+    from gateway.storage.contract import StoredEvent
+
+
+class State(Enum):
+    """Whether live events reach a reader directly, or it reads the store until it has caught up."""
+
+    CATCHING_UP = 1
+    LIVE = 2
+    GONE = 3
+
+
+class Reader:
+    """A reader's place in its stream. `sent` grows by one with each offset seen, whether or not it was of interest."""
+
+    __slots__ = ("channels", "finished", "language", "sent", "sink", "state", "stream_id", "task", "turn_id")
+
+    def __init__(
+        self, stream_id: str, sink: Sink, language: str, channels: frozenset[str], turn_id: str | None
+    ) -> None:
+        """Begin before the first event. With a `turn_id` only that turn is of interest; its end ends the reader."""
+        self.stream_id = stream_id
+        self.sink = sink
+        self.language = language
+        self.channels = channels
+        self.turn_id = turn_id
+        self.sent = 0
+        self.state = State.CATCHING_UP
+        self.finished = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+
+    def wants(self, event: StoredEvent) -> bool:
+        """Tell whether a stored event is of interest."""
+        return event.channel in self.channels and (self.turn_id is None or self.turn_id == event.turn_id)
+
+    def wants_turn(self, turn_id: str) -> bool:
+        """Tell whether running text of a turn is of interest."""
+        return "support" in self.channels and (self.turn_id is None or self.turn_id == turn_id)
+
+    def sees_end(self, event: StoredEvent) -> bool:
+        """Tell whether a stored event is the last one this reader waits for."""
+        return self.turn_id is not None and self.turn_id == event.turn_id and is_end(event.type, event.data)
+
+
+def is_end(event_type: str, data: Mapping[str, Any]) -> bool:
+    """Tell whether an event is a turn's last."""
+    return event_type == "turn.step" and data.get("step") == "done"

@@ -1,0 +1,86 @@
+"""Reads `projects/<id>/gateway.toml`, telling every fault at once."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from gateway.conversation.texts import CATALOGUES
+from gateway.identity.projects import Project, PublicKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+FILE_NAME: Final = "gateway.toml"
+Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^/\s@?#]+$", to_lower=True)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+
+
+class _PublicKeyFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    key: Annotated[str, StringConstraints(pattern=r"^pk_[A-Za-z0-9_-]{1,60}$")]
+    allowed_origins: list[Origin] = Field(default_factory=list)
+
+
+class _ProjectFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: Name
+    languages: list[str] = Field(min_length=1)
+    default_language: str
+    expose_model: bool = False
+    expose_cost: bool = False
+    public_keys: list[_PublicKeyFile] = Field(min_length=1)
+    anonymous_contexts: list[dict[str, list[str]]] = Field(default_factory=list)
+
+
+def read_projects(folder: Path, faults: list[str]) -> Sequence[Project]:
+    """Read every project below `folder`; what is wrong is added to `faults`, one sentence each."""
+    paths = sorted(folder.glob(f"*/{FILE_NAME}"))
+    if not paths:
+        faults.append(f"PASSEUR_GATEWAY_PROJECTS: {folder} holds no <project>/{FILE_NAME}: name another folder")
+    projects = [project for path in paths if (project := _read(path, faults)) is not None]
+    seen: dict[str, str] = {}
+    for project in projects:
+        for key in project.public_keys:
+            if key.key in seen:
+                faults.append(f"public key {key.key} is in both {seen[key.key]} and {project.id}: change one")
+            seen[key.key] = project.id
+    return projects
+
+
+def _read(path: Path, faults: list[str]) -> Project | None:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        parsed = _ProjectFile.model_validate(data)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        faults.append(f"{path}: cannot be read: {exc}")
+        return None
+    except ValidationError as exc:
+        faults.extend(f"{path}: {'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in exc.errors())
+        return None
+    unknown = [language for language in parsed.languages if language not in CATALOGUES]
+    if unknown:
+        faults.append(f"{path}: languages: {', '.join(unknown)} not among {', '.join(sorted(CATALOGUES))}")
+    if parsed.default_language not in parsed.languages:
+        faults.append(f"{path}: default_language: {parsed.default_language} is not in languages")
+    return _project(path.parent.name, parsed)
+
+
+def _project(project_id: str, parsed: _ProjectFile) -> Project:
+    return Project(
+        id=project_id,
+        name=parsed.name,
+        languages=tuple(parsed.languages),
+        default_language=parsed.default_language,
+        public_keys=tuple(PublicKey(each.key, frozenset(each.allowed_origins)) for each in parsed.public_keys),
+        anonymous_contexts=tuple(_context(each) for each in parsed.anonymous_contexts),
+        expose_model=parsed.expose_model,
+        expose_cost=parsed.expose_cost,
+    )
+
+
+def _context(allowed: Mapping[str, list[str]]) -> Mapping[str, tuple[str, ...]]:
+    return {key: tuple(values) for key, values in allowed.items()}

@@ -1,0 +1,1 @@
+"""One visitor message from receive to publish."""

@@ -1,0 +1,305 @@
+"""Takes a visitor's message, runs the turn in a task of its own, and publishes what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from gateway.assistant.contract import HistoryMessage, Question
+from gateway.conversation.history import MESSAGE_LIMIT, select_history
+from gateway.conversation.model import Message, Role, visitor_stream_id
+from gateway.conversation.title import title_of
+from gateway.storage.contract import KeyRecord, TurnRecord
+from gateway.turns import announcement
+from gateway.turns.question import to_plain
+from gateway.turns.reply import compose
+from gateway.turns.runner import TurnRun
+from shared.errors import IdempotencyConflict, NotFound, NotReady, TurnRunning
+from shared.ids import new_id
+from shared.logs import logger
+
+if TYPE_CHECKING:
+    from gateway.assistant.contract import Assistant, Result
+    from gateway.conversation.model import Conversation, Visitor
+    from gateway.events.contract import Announcer
+    from gateway.identity.projects import Project
+    from gateway.storage.contract import Store
+    from gateway.storage.transaction import Transaction
+    from shared.clock import Clock
+
+LEASE: Final = timedelta(seconds=30)
+RENEW_S: Final = 10.0
+CLAIM_LIMIT: Final = 100
+PUBLISH_DELAYS_S: Final = (0.0, 0.1, 0.5, 2.0, 5.0, 10.0)
+"""Attempts to publish a result when the store refuses; afterwards the lease runs out and the turn is attached again."""
+HISTORY_READ: Final = 4 * MESSAGE_LIMIT
+ANONYMOUS_BUDGET: Final = "anonymous"
+
+log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """What a visitor wrote. `language` is the one they read; `key` makes repeating harmless."""
+
+    conversation_id: str
+    text: str
+    assistant: str
+    language: str
+    key: str | None
+
+    def digest(self) -> bytes:
+        """What the idempotency key is bound to."""
+        body = json.dumps(["message", self.conversation_id, self.text, self.assistant], ensure_ascii=True)
+        return hashlib.sha256(body.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A message that was taken: its turn, and the cursor from which the turn's events follow."""
+
+    turn: TurnRecord
+    cursor: str
+
+
+class TurnService:
+    """The turns of this process."""
+
+    def __init__(self, store: Store, assistant: Assistant, announcer: Announcer, clock: Clock) -> None:
+        """Take the seams; nothing runs until `serve`."""
+        self._store = store
+        self._assistant = assistant
+        self._announcer = announcer
+        self._clock = clock
+        self._owner = new_id(clock.now())
+        self._runs: dict[str, TurnRun] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._taking: set[asyncio.Task[Taken]] = set()
+        self._closing = False
+
+    async def send(self, visitor: Visitor, project: Project, message: NewMessage) -> Taken:
+        """Keep a visitor's message and start its turn; the same key and body give the same turn.
+
+        Raises:
+            NotFound: the conversation is not there, or not theirs.
+            TurnRunning: the conversation's last turn is not over.
+            IdempotencyConflict: the key came before with another body.
+        """
+        if self._closing:
+            raise NotReady("The gateway is stopping: try again in a moment.")
+        # A caller who leaves between the commit and the launch must not leave a turn that nobody runs.
+        taking = asyncio.create_task(self._take(visitor, project, message))
+        self._taking.add(taking)
+        taking.add_done_callback(self._taking.discard)
+        return await asyncio.shield(taking)
+
+    async def _take(self, visitor: Visitor, project: Project, message: NewMessage) -> Taken:
+        async with self._store.transaction() as tx:
+            conversation = await tx.conversations.owned(message.conversation_id, visitor.id)
+            if conversation is None:
+                raise NotFound("There is no such conversation.")
+            if known := await self._known(tx, visitor, message):
+                return known
+            before = await tx.events.position(visitor.stream_id)
+            turn = await self._start(tx, visitor, project, conversation, message)
+        self._launch(turn, visitor.stream_id, attached_again=False)
+        return Taken(turn, f"{before.epoch}.{before.head}")
+
+    async def wait(self, turn_id: str) -> TurnRecord:
+        """Wait until a turn is over, wherever it runs."""
+        while True:
+            if task := self._tasks.get(turn_id):
+                await asyncio.wait({task})
+            async with self._store.transaction() as tx:
+                turn = await tx.turns.get(turn_id)
+            if turn is None:
+                raise NotFound("There is no such turn.")
+            if turn.outcome is not None:
+                return turn
+            await self._clock.sleep(1.0)
+
+    async def stop(self, visitor: Visitor, conversation_id: str, turn_id: str) -> bool:
+        """Stop a turn; tells whether it was running. What was said stays.
+
+        Raises:
+            NotFound: the turn is not there, or not theirs.
+        """
+        async with self._store.transaction() as tx:
+            turn = await tx.turns.get(turn_id)
+        if turn is None or turn.visitor_id != visitor.id or turn.conversation_id != conversation_id:
+            raise NotFound("There is no such turn.")
+        if run := self._runs.get(turn_id):
+            run.stop()
+            return True
+        if turn.outcome is not None:
+            return False
+        return await self._assistant.cancel(visitor.project_id, turn_id)
+
+    async def serve(self) -> None:
+        """Own turns for ever: take up those left by processes that are gone, and keep our leases."""
+        everyone = self._store.exclusive
+        while True:
+            try:
+                await self._keep_leases(everyone=everyone)
+                everyone = False
+            except NotReady as exc:
+                log.warning("leases_not_kept", reason=exc.message)
+            await self._clock.sleep(RENEW_S)
+
+    async def close(self, grace_s: float) -> None:
+        """Take no new turn, let running ones publish for `grace_s`, and leave the rest to whoever comes next."""
+        self._closing = True
+        tasks = set(self._tasks.values())
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace_s)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def running(self) -> int:
+        """Count the turns of this process."""
+        return len(self._tasks)
+
+    # ------------------------------------------------------------------ starting
+
+    async def _known(self, tx: Transaction, visitor: Visitor, message: NewMessage) -> Taken | None:
+        if message.key is None:
+            return None
+        record = await tx.keys.find(visitor.id, message.key)
+        if record is None:
+            return None
+        turn = await tx.turns.get(record.created_id)
+        if record.body_hash != message.digest() or turn is None:
+            raise IdempotencyConflict("This Idempotency-Key came before with another body: use a new key.")
+        position = await tx.events.position(visitor.stream_id)
+        first = await tx.events.first_of_turn(visitor.stream_id, turn.id)
+        return Taken(turn, f"{position.epoch}.{position.head if first is None else first - 1}")
+
+    async def _start(
+        self, tx: Transaction, visitor: Visitor, project: Project, conversation: Conversation, message: NewMessage
+    ) -> TurnRecord:
+        now = self._clock.now()
+        turn_id, user_message_id, ai_message_id = new_id(now), new_id(now), new_id(now)
+        earlier = await tx.messages.before(conversation.id, conversation.last_position + 1, HISTORY_READ)
+        question = Question(
+            idempotency_key=turn_id,
+            project_id=project.id,
+            assistant=message.assistant,
+            user=visitor.id,
+            budget_user=ANONYMOUS_BUDGET if visitor.subject is None else visitor.id,
+            text=message.text,
+            history=tuple(HistoryMessage(role, text) for role, text in select_history(earlier, conversation.boundary)),
+            language_hint=message.language,
+            contexts=project.contexts_of(visitor),
+        )
+        turn = TurnRecord(
+            id=turn_id,
+            conversation_id=conversation.id,
+            visitor_id=visitor.id,
+            user_message_id=user_message_id,
+            ai_message_id=ai_message_id,
+            question=to_plain(question),
+            owner=self._owner,
+            lease_until=now + LEASE,
+            started_at=now,
+        )
+        if not await tx.turns.start(turn):
+            running = await tx.turns.running_in(conversation.id)
+            assert running is not None
+            raise TurnRunning(running.id)
+        if message.key is not None:
+            await tx.keys.add(visitor.id, message.key, KeyRecord(message.digest(), turn_id), now)
+        if conversation.last_position == 0:
+            await tx.conversations.change(conversation.id, title=title_of(message.text))
+        said = Message(
+            id=user_message_id,
+            conversation_id=conversation.id,
+            position=await tx.conversations.take_position(conversation.id, now),
+            role=Role.USER,
+            kind=None,
+            text=message.text,
+            created_at=now,
+            turn_id=turn_id,
+        )
+        await tx.messages.add(said)
+        await tx.events.append(visitor.stream_id, announcement.message_created(said, project.id))
+        return turn
+
+    # ------------------------------------------------------------------ running
+
+    def _launch(self, turn: TurnRecord, stream_id: str, *, attached_again: bool) -> None:
+        run = TurnRun(turn, (stream_id,), self._assistant, self._announcer, self._clock)
+        self._runs[turn.id] = run
+        task = asyncio.create_task(self._run(run, attached_again=attached_again), name=f"turn {turn.id}")
+        self._tasks[turn.id] = task
+
+    async def _run(self, run: TurnRun, *, attached_again: bool) -> None:
+        turn = run.turn
+        self._announcer.begin(run.running)
+        try:
+            result = await run.converse(attached_again=attached_again)
+            self._announcer.flush(run.running)
+            await self._publish(run, result)
+        except Exception:  # a turn's own task: its lease runs out and the turn is attached again
+            log.exception("turn_broken", turn_id=turn.id)
+        finally:
+            self._announcer.end(run.running)
+            del self._runs[turn.id], self._tasks[turn.id]
+
+    async def _publish(self, run: TurnRun, result: Result) -> None:
+        for delay in PUBLISH_DELAYS_S:
+            await self._clock.sleep(delay)
+            try:
+                await self._publish_once(run, result)
+            except NotReady as exc:
+                log.warning("publish_refused", turn_id=run.turn.id, reason=exc.message)
+            else:
+                return
+        log.error("publish_given_up", turn_id=run.turn.id)
+
+    async def _publish_once(self, run: TurnRun, result: Result) -> None:
+        turn, now = run.turn, self._clock.now()
+        async with self._store.transaction() as tx:
+            conversation = await tx.conversations.get(turn.conversation_id)
+            if conversation is None:
+                return
+            reply = compose(result, conversation.insufficient_count)
+            if not await tx.turns.end(turn.id, self._owner, result.outcome.value, reply.problem, now):
+                return
+            said = Message(
+                id=turn.ai_message_id,
+                conversation_id=turn.conversation_id,
+                position=await tx.conversations.take_position(turn.conversation_id, now),
+                role=Role.AI,
+                kind=reply.kind,
+                text=reply.text,
+                created_at=now,
+                server_text=reply.server_text,
+                language=reply.language,
+                turn_id=turn.id,
+                citations=reply.citations,
+                facts=reply.facts,
+            )
+            await tx.messages.add(said)
+            await tx.conversations.change(turn.conversation_id, insufficient_count=reply.insufficient_count)
+            done = announcement.turn_done(turn, result.outcome.value, reply.problem)
+            for stream_id in run.running.streams:
+                await tx.events.append(stream_id, announcement.message_created(said, conversation.project_id))
+                await tx.events.append(stream_id, done)
+        log.info("turn_done", turn_id=turn.id, conversation_id=turn.conversation_id, outcome=result.outcome.value)
+
+    # ------------------------------------------------------------------ leases
+
+    async def _keep_leases(self, *, everyone: bool) -> None:
+        now = self._clock.now()
+        async with self._store.transaction() as tx:
+            await tx.turns.renew(self._owner, tuple(self._runs), now + LEASE)
+            expired_at = None if everyone else now
+            taken = await tx.turns.claim(self._owner, tuple(self._runs), expired_at, now + LEASE, CLAIM_LIMIT)
+        for turn in taken:
+            log.info("turn_taken_up", turn_id=turn.id, conversation_id=turn.conversation_id)
+            self._launch(turn, visitor_stream_id(turn.visitor_id), attached_again=True)
