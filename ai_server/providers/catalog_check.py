@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from shared.usage import TOKEN_BUCKETS
 
-CAPABILITIES: Final = frozenset({"text", "image", "tools", "stream", "embedding"})
+CAPABILITIES: Final = frozenset({"text", "image", "tools", "stream", "thinking", "embedding"})
 PRICE_NAMES: Final = frozenset(TOKEN_BUCKETS) - {"reasoning"}
 HOURS: Final = 24
 

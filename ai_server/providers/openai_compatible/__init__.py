@@ -1,0 +1,1 @@
+"""OpenAI's chat format, and everyone who speaks it: one folder, one profile each."""
