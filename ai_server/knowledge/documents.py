@@ -1,0 +1,138 @@
+"""From one file's bytes to passages ready for the index, or the reason why not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from ai_server.knowledge import chunking, language, metadata
+from ai_server.knowledge.contract import Chunk
+from ai_server.knowledge.loaders import markdown
+from ai_server.knowledge.loaders.model import TEXT_LIMIT, Loaded, Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ai_server.knowledge.contract import ProjectKnowledge, SourceSpec
+
+SUFFIXES: Final = frozenset({".md", ".markdown", ".mdx"})
+"""Endings of files that are read as documents."""
+LOADERS_VERSION: Final = "1"
+"""Changes when a loader would read the same file otherwise."""
+_TRUE: Final = frozenset({"true", "yes", "on", "1"})
+_TITLE_LIMIT: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document that was taken: its passages and, in the same order, the texts that stand for them."""
+
+    path: str
+    title: str
+    language: str
+    values: Mapping[str, tuple[str, ...]]
+    undeclared_key_count: int
+    chunks: tuple[Chunk, ...]
+    embedded_texts: tuple[str, ...]
+
+
+def load(name: str, data: bytes) -> Loaded:
+    """Read a file by the ending of its name.
+
+    Raises:
+        Rejected: its loader says why.
+    """
+    return markdown.load(data, mdx=PurePosixPath(name).suffix.lower() == ".mdx")
+
+
+def prepare(
+    path: str,
+    loaded: Loaded,
+    inherited: Sequence[Mapping[str, tuple[str, ...]]],
+    source: SourceSpec,
+    project: ProjectKnowledge,
+) -> Prepared:
+    """Describe, validate and cut a loaded document.
+
+    Raises:
+        Rejected: its metadata is not what the project declares, or it holds no text, or too much.
+    """
+    size = sum(len(block.text) for block in loaded.blocks)
+    if not size:
+        hint = f" ({loaded.skipped_image_count} images were skipped)" if loaded.skipped_image_count else ""
+        raise Rejected(f"it holds no text{hint}")
+    if size > TEXT_LIMIT:
+        raise Rejected(f"it holds more than {TEXT_LIMIT:,} characters: split it")
+    values = metadata.merge([source.defaults, *inherited, loaded.metadata], source.key_map)
+    title = _first(values, "title") or loaded.title or PurePosixPath(path).stem
+    if metadata.LANGUAGE not in values and project.languages:
+        sample = "\n".join([title, *(block.text for block in loaded.blocks[:50])])
+        values[metadata.LANGUAGE] = (language.detect(sample, project.languages, project.languages[0]),)
+    described = metadata.validate(values, project.keys)
+    pieces = chunking.cut(loaded.blocks)
+    chunks = _chunks(source.source_id, path, title[:_TITLE_LIMIT], described.values, pieces)
+    return Prepared(
+        path=path,
+        title=title[:_TITLE_LIMIT],
+        language=_first(described.values, metadata.LANGUAGE),
+        values=described.values,
+        undeclared_key_count=described.undeclared_key_count,
+        chunks=chunks,
+        embedded_texts=tuple(chunking.embedded_text(title[:_TITLE_LIMIT], piece) for piece in pieces),
+    )
+
+
+def settings_digest(
+    source: SourceSpec,
+    project: ProjectKnowledge,
+    inherited: Sequence[Mapping[str, tuple[str, ...]]],
+    fingerprint: str,
+) -> bytes:
+    """Sum up everything but the file itself that decides what the index holds of it."""
+    keys = [[key.name, key.required, sorted(key.values), key.rights] for key in project.keys]
+    decided = [
+        {name: list(values) for name, values in source.defaults.items()},
+        dict(source.key_map),
+        [{name: list(values) for name, values in layer.items()} for layer in inherited],
+        keys,
+        list(project.languages),
+        [chunking.VERSION, LOADERS_VERSION, fingerprint],
+    ]
+    return hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).digest()
+
+
+def _chunks(
+    source_id: str,
+    path: str,
+    title: str,
+    values: Mapping[str, tuple[str, ...]],
+    pieces: Sequence[chunking.Piece],
+) -> tuple[Chunk, ...]:
+    return tuple(
+        Chunk(
+            chunk_id=chunk_id,
+            source_id=source_id,
+            path=path,
+            title=title,
+            url=_url(values),
+            heading=piece.heading,
+            text=piece.text,
+            language=_first(values, metadata.LANGUAGE),
+            metadata=values,
+            quotable=_first(values, metadata.CHATBOT_ONLY).lower() not in _TRUE,
+        )
+        for chunk_id, piece in zip(chunking.chunk_ids(source_id, path, pieces), pieces, strict=True)
+    )
+
+
+def _first(values: Mapping[str, tuple[str, ...]], key: str) -> str:
+    return values.get(key, ("",))[0]
+
+
+def _url(values: Mapping[str, tuple[str, ...]]) -> str | None:
+    """Links come from metadata only, and only web addresses: `javascript:` and the like are none."""
+    url = _first(values, "url")
+    return url if url.startswith(("https://", "http://")) else None

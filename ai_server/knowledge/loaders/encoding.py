@@ -1,0 +1,52 @@
+"""Which encoding bytes are in, decided once and told; text comes out normalised (NFC), without control characters."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from typing import Final
+
+from ai_server.knowledge.loaders.model import Rejected
+
+_BOMS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u2028\u2029]")
+_NUL_SHARE: Final = 0.001
+
+
+def decode(data: bytes) -> tuple[str, str]:
+    """Decode a text file; gives the text and the name of the encoding.
+
+    A byte order mark decides; else UTF-8 if it is; else, in a file of Western text, Windows-1252.
+
+    Raises:
+        Rejected: binary, or in no encoding that is recognised.
+    """
+    for mark, name in _BOMS:
+        if data.startswith(mark):
+            try:
+                return clean(data.decode(name)), name
+            except UnicodeDecodeError as exc:
+                raise Rejected(f"its byte order mark says {name}, but it is not: save it as UTF-8") from exc
+    if data.count(0) > len(data) * _NUL_SHARE:
+        raise Rejected("it is binary, not text")
+    try:
+        return clean(data.decode("utf-8")), "utf-8"
+    except UnicodeDecodeError:
+        pass
+    try:
+        text = data.decode("cp1252")
+    except UnicodeDecodeError as exc:
+        raise Rejected("its encoding is not recognised: save it as UTF-8") from exc
+    return clean(text), "cp1252"
+
+
+def clean(text: str) -> str:
+    """Normalise to NFC and replace control characters and line separators that are not line ends."""
+    return _CONTROLS.sub(" ", unicodedata.normalize("NFC", text))

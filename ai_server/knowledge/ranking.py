@@ -1,0 +1,93 @@
+"""One question against one snapshot: candidates by words and vectors, one score, and the gate's word on each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from ai_server.knowledge import sentences
+from ai_server.knowledge.contract import Hit, Retrieval, SentenceHit
+from ai_server.knowledge.lexical import terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ai_server.knowledge.gate import Gate
+    from ai_server.knowledge.snapshot import Snapshot
+
+LEXICAL_WEIGHT: Final = 2.2
+"""Weight of the BM25 share (0 to 1) beside two cosines; any value from 1.5 to 3 does within a point (decision 0020)."""
+CANDIDATES: Final = 200
+"""Passages whose sentences are looked at: all others score lower by words and whole vector together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Candidate rows, best first, with the signals of each."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    whole: NDArray[np.float32]
+    sentence: NDArray[np.float32]
+    coverage: NDArray[np.float32]
+    shares: NDArray[np.float32]
+
+
+def rank(snapshot: Snapshot, rows: NDArray[np.int64], query: NDArray[np.float32], question: list[str]) -> Ranked:
+    """Rank readable rows (ascending) for a unit query vector and the question's terms."""
+    whole = snapshot.similarities(rows, query)
+    shares, coverage = snapshot.lexical.match(question)
+    shares, coverage = shares[rows], coverage[rows]
+    rough = LEXICAL_WEIGHT * shares + 2 * whole
+    kept = np.argpartition(-rough, CANDIDATES)[:CANDIDATES] if len(rows) > CANDIDATES else np.arange(len(rows))
+    best = snapshot.best_sentences(rows[kept], query)
+    scores = LEXICAL_WEIGHT * shares[kept] + whole[kept] + best
+    order = np.argsort(-scores, kind="stable")
+    kept = kept[order]
+    return Ranked(rows[kept], scores[order], whole[kept], best[order], coverage[kept], shares[kept])
+
+
+def retrieve(
+    snapshot: Snapshot,
+    rows: NDArray[np.int64],
+    query: NDArray[np.float32],
+    question: str,
+    *,
+    language: str,
+    limit: int,
+    gate: Gate,
+) -> Retrieval:
+    """Find up to `limit` passages among readable rows and decide whether they suffice."""
+    ranked = rank(snapshot, rows, query, terms(question, language))
+    hits = tuple(_hit(snapshot, ranked, place, query, gate) for place in range(min(limit, len(ranked.rows))))
+    if not hits:
+        return Retrieval((), False, {})
+    signals = {
+        "similarity": float(ranked.whole[: len(hits)].max()),
+        "best_sentence": float(ranked.sentence[: len(hits)].max()),
+        "coverage": float(ranked.coverage[: len(hits)].max()),
+        "lexical_share": float(ranked.shares[: len(hits)].max()),
+        "score": float(ranked.scores[0]),
+        "gap": float(ranked.scores[0] - ranked.scores[1]) if len(ranked.rows) > 1 else 0.0,
+    }
+    return Retrieval(hits, any(hit.kept for hit in hits), signals)
+
+
+def _hit(snapshot: Snapshot, ranked: Ranked, place: int, query: NDArray[np.float32], gate: Gate) -> Hit:
+    row = int(ranked.rows[place])
+    chunk = snapshot.entries[row].chunk
+    distance = 1.0 - float(ranked.whole[place])
+    closest = 1.0 - float(max(ranked.whole[place], ranked.sentence[place]))
+    found = snapshot.sentence_similarities(row, query)
+    return Hit(
+        chunk=chunk,
+        distance=min(max(distance, 0.0), 2.0),
+        score=float(ranked.scores[place]),
+        kept=gate.passes(closest, float(ranked.coverage[place])),
+        sentences=tuple(
+            SentenceHit(text, float(similarity))
+            for text, similarity in zip(sentences.split(chunk.text), found, strict=False)
+        ),
+    )

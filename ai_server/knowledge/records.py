@@ -1,0 +1,56 @@
+"""A passage as a row of the durable index, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ai_server.knowledge.contract import Chunk
+from ai_server.knowledge.index_child import Records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ai_server.knowledge.vectors import PassageVectors
+
+
+def to_records(items: Iterable[tuple[Chunk, str, PassageVectors]], needed: Sequence[str]) -> Records:
+    """Make rows of (passage, hash of its embedded text, vectors); rights values become flags Chroma can filter by."""
+    kept = list(items)
+    return Records(
+        ids=[chunk.chunk_id for chunk, _, _ in kept],
+        vectors=np.stack([vectors.whole for _, _, vectors in kept]) if kept else np.zeros((0, 0), np.float32),
+        texts=[chunk.text for chunk, _, _ in kept],
+        bodies=[_body(chunk, text_hash, needed) for chunk, text_hash, _ in kept],
+    )
+
+
+def _body(chunk: Chunk, text_hash: str, needed: Sequence[str]) -> Mapping[str, str | int | float | bool]:
+    flags = {f"{key}={value}": True for key in needed for value in chunk.metadata.get(key, ())}
+    rest = {
+        "source_id": chunk.source_id,
+        "path": chunk.path,
+        "title": chunk.title,
+        "url": chunk.url,
+        "heading": chunk.heading,
+        "language": chunk.language,
+        "metadata": {key: list(values) for key, values in chunk.metadata.items()},
+        "quotable": chunk.quotable,
+    }
+    return {"chunk": json.dumps(rest, ensure_ascii=False), "hash": text_hash, **flags}
+
+
+def to_chunks(records: Records) -> list[tuple[Chunk, str]]:
+    """Read rows back as (passage, hash of its embedded text)."""
+    return [
+        (_chunk(chunk_id, text, str(body["chunk"])), str(body["hash"]))
+        for chunk_id, text, body in zip(records.ids, records.texts, records.bodies, strict=True)
+    ]
+
+
+def _chunk(chunk_id: str, text: str, body: str) -> Chunk:
+    rest = json.loads(body)
+    values = {key: tuple(items) for key, items in rest.pop("metadata").items()}
+    return Chunk(chunk_id=chunk_id, text=text, metadata=values, **rest)

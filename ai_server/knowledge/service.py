@@ -1,0 +1,338 @@
+"""Documents as the turn and the operators use them: search, passages, sync, and the truth about the index."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from ai_server.knowledge import language as languages
+from ai_server.knowledge import ranking
+from ai_server.knowledge.contract import (
+    DocumentEntry,
+    FileStatus,
+    KnowledgeState,
+    Retrieval,
+    SourceEntry,
+    SyncSummary,
+)
+from ai_server.knowledge.index import ChromaIndex, IndexLost
+from ai_server.knowledge.library import Library
+from ai_server.knowledge.parsing import ThreadParser
+from ai_server.knowledge.sources import SourceBook
+from ai_server.knowledge.sync import SourceSync, SyncTools
+from shared.errors import InvalidRequest, NotFound, NotReady, SyncRunning
+from shared.ids import new_id
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ai_server.knowledge.contract import (
+        Chunk,
+        Embedder,
+        ProjectKnowledge,
+        RetrievalContext,
+        SourceSpec,
+        Spending,
+        SyncEvent,
+    )
+    from ai_server.storage.contract import DocumentRow, IndexRegistry
+    from shared.clock import Clock
+
+HITS_LIMIT: Final = 50
+PAGE_LIMIT: Final = 1_000
+QUERY_VECTORS_KEPT: Final = 1_024
+"""Vectors of the questions asked last; a repeated question costs no embedding."""
+WATCH_SECONDS: Final = 1.0
+"""How often the index child is looked at."""
+HEAL_SECONDS: Final = (1.0, 2.0, 5.0, 15.0, 30.0)
+"""Pauses between attempts to bring a lost index back; the last one repeats."""
+
+log = structlog.get_logger(__name__)
+
+
+class KnowledgeService:
+    """Implements `Knowledge`. Search is served from snapshots in this process, and goes on without the index child."""
+
+    def __init__(
+        self,
+        projects: Sequence[ProjectKnowledge],
+        embedders: Mapping[str, Embedder],
+        registry: IndexRegistry,
+        data_dir: Path,
+        clock: Clock,
+    ) -> None:
+        """Wire up; nothing runs until `start`.
+
+        Args:
+            projects: what the settings say, one for each project.
+            embedders: by project id; already metered.
+            registry: the truth that the index is compared with.
+            data_dir: the AI server's own folder; the index goes to `index/`, managed sources to `managed/`.
+            clock: time.
+        """
+        self._index = ChromaIndex(data_dir / "index")
+        self._registry = registry
+        self._clock = clock
+        self._parser = ThreadParser()
+        self._book = SourceBook(data_dir / "index" / "sources.json")
+        self._libraries = {
+            project.project_id: Library(project, embedders[project.project_id], self._index, registry)
+            for project in projects
+        }
+        self._syncing: set[tuple[str, str]] = set()
+        self._query_vectors: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
+        self._state = KnowledgeState("down", "The documents are still being loaded.", clock.now())
+        self._started = False
+        self._starting = asyncio.Lock()
+        self._watching: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Open the index and load every project; may be called again after it failed, and does nothing once done.
+
+        Raises:
+            NotReady: the index cannot be opened or read; the state says the same.
+        """
+        async with self._starting:
+            if self._started:
+                return
+            try:
+                await self._load_all()
+            except NotReady as exc:
+                self._set("down", exc.message)
+                raise
+            self._started = True
+            self._settle()
+            self._watching = asyncio.create_task(self._watch(), name="knowledge-watch")
+
+    async def close(self) -> None:
+        """Stop watching and end the child; idempotent."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+            self._watching = None
+        await self._index.close()
+        await self._parser.close()
+
+    def state(self) -> KnowledgeState:
+        """Tell readiness now; never blocks."""
+        return self._state
+
+    # ---------------------------------------------------------------- reading
+
+    async def search(
+        self,
+        project_id: str,
+        query: str,
+        contexts: Sequence[RetrievalContext],
+        *,
+        limit: int,
+        language: str,
+        spending: Spending,
+    ) -> Retrieval:
+        """Find passages; see `Knowledge.search`."""
+        if not 1 <= limit <= HITS_LIMIT:
+            raise InvalidRequest.of("limit", f"must be 1 to {HITS_LIMIT}")
+        library = self._library(project_id)
+        snapshot = library.ready()
+        known = library.project.languages
+        hint = language if language in known or not known else known[0]
+        spoken = languages.detect(query, known, hint) if known else hint
+        rows = snapshot.readable(contexts)
+        if library.project.language_filters:
+            rows = snapshot.in_language(rows, spoken)
+        if not len(rows) or not query.strip():
+            return Retrieval((), False, {})
+        vector = await self._query_vector(library, query, spending)
+        found = await asyncio.to_thread(
+            ranking.retrieve, snapshot, rows, vector, query, language=spoken, limit=limit, gate=library.gate
+        )
+        hits = tuple(hit for hit in found.hits if library.readable(hit.chunk, contexts) is not None)
+        return replace(found, hits=hits, sufficient=any(hit.kept for hit in hits))
+
+    async def passage(self, project_id: str, chunk_id: str, contexts: Sequence[RetrievalContext]) -> Chunk | None:
+        """Give a passage that may be shown; see `Knowledge.passage`."""
+        library = self._library(project_id)
+        chunk = library.ready().chunk(chunk_id)
+        readable = None if chunk is None else library.readable(chunk, contexts)
+        return readable if readable is not None and readable.quotable else None
+
+    async def sources(self, project_id: str) -> Sequence[SourceEntry]:
+        """List sources with counts, by id."""
+        documents = await self._registry.documents(self._library(project_id).project.project_id, "")
+        entries: list[SourceEntry] = []
+        for source in sorted(self._sources(project_id).values(), key=lambda source: source.source_id):
+            own = [row for row in documents.values() if row.source_id == source.source_id]
+            indexed = [row for row in own if row.status == FileStatus.INDEXED]
+            count = sum(len(row.chunk_ids) for row in indexed)
+            entries.append(SourceEntry(source.source_id, str(source.root), source.managed, len(indexed), count))
+        return entries
+
+    async def documents(self, project_id: str, source_id: str, limit: int, after: str) -> Sequence[DocumentEntry]:
+        """List documents by page; see `Knowledge.documents`."""
+        if not 1 <= limit <= PAGE_LIMIT:
+            raise InvalidRequest.of("page_size", f"must be 1 to {PAGE_LIMIT:,}")
+        rows = await self._registry.documents(self._library(project_id).project.project_id, source_id)
+        named = sorted((f"{row.source_id}/{row.path}", row) for row in rows.values())
+        return [_entry(row) for name, row in named if name > after][:limit]
+
+    async def explain(self, project_id: str, source_id: str, path: str) -> tuple[DocumentEntry, Sequence[Chunk]]:
+        """Say what the index holds of a document; see `Knowledge.explain`."""
+        library = self._library(project_id)
+        row = (await self._registry.documents(project_id, source_id)).get(path)
+        if row is None:
+            raise NotFound(f"No sync of source `{source_id}` saw `{path}`.")
+        snapshot = library.ready()
+        chunks = [chunk for chunk_id in row.chunk_ids if (chunk := snapshot.chunk(chunk_id)) is not None]
+        return _entry(row), chunks
+
+    # ---------------------------------------------------------------- writing
+
+    async def sync(self, project_id: str, source: SourceSpec) -> AsyncIterator[SyncEvent]:
+        """Bring the index in line with a folder; see `Knowledge.sync`."""
+        library = self._library(project_id)
+        snapshot = library.ready()
+        with self._sync_slot(project_id, source.source_id):
+            started = self._clock.monotonic()
+            tools = SyncTools(self._index, self._registry, library.embedder, self._parser, self._clock)
+            run = SourceSync(
+                tools,
+                library.project,
+                source,
+                library.row.collection,
+                sync_id=new_id(self._clock.now()),
+                indexed=snapshot.rows,
+            )
+            if source.source_id not in {each.source_id for each in library.project.sources}:
+                await asyncio.to_thread(self._book.remember, project_id, source)
+            library.running.append(run.outcome)
+            try:
+                async for event in run.run():
+                    yield event
+            except IndexLost as exc:
+                self._set("degraded", exc.message)
+                raise
+            finally:
+                generation = await library.publish(run.outcome)
+                library.running.remove(run.outcome)
+            yield SyncSummary(
+                files=dict(run.outcome.files),
+                chunks_embedded=run.outcome.chunks_embedded,
+                chunks_reused=run.outcome.chunks_reused,
+                chunks_removed=len(run.outcome.removed),
+                duration_s=self._clock.monotonic() - started,
+                cost_nanousd=None,
+                generation=generation,
+            )
+
+    # ---------------------------------------------------------------- inside
+
+    def _library(self, project_id: str) -> Library:
+        library = self._libraries.get(project_id)
+        if library is None:
+            raise NotFound(f"No project `{project_id}` here.")
+        return library
+
+    def _sources(self, project_id: str) -> Mapping[str, SourceSpec]:
+        """Sources by id: those of the settings, then those that were given with a sync."""
+        declared = {source.source_id: source for source in self._library(project_id).project.sources}
+        return {**{source.source_id: source for source in self._book.of(project_id)}, **declared}
+
+    @contextmanager
+    def _sync_slot(self, project_id: str, source_id: str) -> Iterator[None]:
+        slot = (project_id, source_id)
+        if slot in self._syncing:
+            raise SyncRunning(f"Source `{source_id}` is being synced: wait until it ends.")
+        self._syncing.add(slot)
+        try:
+            yield
+        finally:
+            self._syncing.discard(slot)
+
+    async def _query_vector(self, library: Library, query: str, spending: Spending) -> NDArray[np.float32]:
+        key = (library.embedder.fingerprint, query)
+        vector = self._query_vectors.get(key)
+        if vector is None:
+            vector = await library.embedder.embed_query(query, spending)
+            self._query_vectors[key] = vector
+            if len(self._query_vectors) > QUERY_VECTORS_KEPT:
+                self._query_vectors.popitem(last=False)
+        else:
+            self._query_vectors.move_to_end(key)
+        return vector
+
+    async def _load_all(self) -> None:
+        for project_id, library in self._libraries.items():
+            if library.snapshot is not None:
+                continue
+            try:
+                await library.load()
+            except IndexLost:
+                raise
+            except NotReady as exc:
+                # Another model's vectors: this project refuses, the others serve.
+                log.warning("project not loaded", project=project_id, reason=exc.message)
+
+    def _settle(self) -> None:
+        """Work the state out from the libraries."""
+        problems = [library.problem for library in self._libraries.values() if library.problem]
+        missing = sum(library.missing_count for library in self._libraries.values())
+        if problems and all(library.snapshot is None for library in self._libraries.values()):
+            self._set("down", problems[0])
+        elif problems:
+            self._set("degraded", problems[0])
+        elif missing:
+            self._set("degraded", f"{missing:,} passages are missing from the index: sync the sources again.")
+        else:
+            self._set("ready", "")
+
+    def _set(self, state: str, reason: str) -> None:
+        since = self._state.since if self._state.state == state else self._clock.now()
+        self._state = KnowledgeState(state, reason, since)  # pyright: ignore[reportArgumentType]
+
+    async def _watch(self) -> None:
+        """Notice that the index child died, and bring it back."""
+        while True:
+            await self._clock.sleep(WATCH_SECONDS)
+            if not self._index.alive:
+                await self._heal()
+
+    async def _heal(self) -> None:
+        attempt = 0
+        while True:
+            if not self._index.alive:
+                self._set("degraded", "The index of documents died and is being started again; answers go on.")
+            try:
+                for library in self._libraries.values():
+                    if library.snapshot is not None:
+                        await self._index.prepare(library.row.collection)
+            except IndexLost as exc:
+                self._set("degraded", exc.message)
+                await self._clock.sleep(HEAL_SECONDS[min(attempt, len(HEAL_SECONDS) - 1)])
+                attempt += 1
+                continue
+            self._settle()
+            return
+
+
+def _entry(row: DocumentRow) -> DocumentEntry:
+    return DocumentEntry(
+        source_id=row.source_id,
+        path=row.path,
+        status=FileStatus(row.status),
+        reason=row.reason,
+        chunk_count=len(row.chunk_ids),
+        title=row.title,
+        language=row.language,
+        metadata={key: tuple(values) for key, values in row.metadata.items()},
+        synced_at=row.synced_at,
+        content_sha256=row.content_sha256,
+    )
