@@ -63,6 +63,27 @@ class AnswerFacts:
     cost_nanousd: int | None = None
     estimated: bool = False
     duration_ms: int | None = None
+    # Rests on what the visitor's browser sent back, which the visitor can forge: staff are told.
+    unverified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who of the staff wrote a message, by the name they had then."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedFile:
+    """What a message carries along; `kind` is `image` or `document`."""
+
+    id: str
+    kind: str
+    name: str
+    media_type: str
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +102,16 @@ class Message:
     turn_id: str | None = None
     citations: tuple[CitedPassage, ...] = ()
     facts: AnswerFacts | None = None
+    author: Author | None = None
+    attachments: tuple[AttachedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A visitor's conversation. History sent to a model begins after position `boundary`."""
+    """A visitor's conversation. History sent to a model begins after position `boundary`.
+
+    While `escalated` a ticket is open and the AI is silent.
+    """
 
     id: str
     project_id: str
@@ -97,6 +123,7 @@ class Conversation:
     last_position: int = 0
     boundary: int = 0
     insufficient_count: int = 0
+    escalated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

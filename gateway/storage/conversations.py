@@ -50,6 +50,17 @@ class Conversations:
         query = query.order_by(conversations.c.updated_at.desc(), conversations.c.id.desc()).limit(limit)
         return [Conversation(**row) for row in await self._connection.rows(query)]
 
+    async def hold(self, conversation_id: str) -> Conversation | None:
+        """Read one and hold it against others until the transaction ends, so that what is decided on it stays true."""
+        query = sa.select(conversations).where(conversations.c.id == conversation_id).with_for_update()
+        found = await one(self._connection, query)
+        return None if found is None else Conversation(**found)
+
+    async def escalate(self, conversation_id: str) -> bool:
+        """Turn `escalated` from false to true; False when it was true already: of two racers one wins."""
+        still_calm = (conversations.c.id == conversation_id) & ~conversations.c.escalated
+        return await self._connection.run(sa.update(conversations).where(still_calm).values(escalated=True)) == 1
+
     async def take_position(self, conversation_id: str, now: datetime) -> int:
         """Take the next message position under the conversation's row lock."""
         statement = (

@@ -24,6 +24,8 @@ EPOCH_BYTES: Final = 6
 KEPT_EVENTS: Final = 2_000
 """Events of one stream that can be replayed; a reader further behind is told `resync`."""
 TRIM_EVERY: Final = 64
+ERASED: Final = "erased"
+"""The channel of emptied events, which no reader takes."""
 
 
 class Events:
@@ -87,6 +89,11 @@ class Events:
         query = sa.select(sa.func.min(events.c.offset).label("first"))
         found = await one(self._connection, query.where(events.c.stream_id == stream_id, events.c.turn_id == turn_id))
         return None if found is None or found["first"] is None else int(found["first"])
+
+    async def erase(self, stream_id: str, conversation_id: str) -> int:
+        """Empty the events of a conversation that was deleted; their offsets stay, so that no cursor breaks."""
+        where = (events.c.stream_id == stream_id, events.c.conversation_id == conversation_id)
+        return await self._connection.run(sa.update(events).where(*where).values(data={}, channel=ERASED))
 
     async def trim_before(self, instant: datetime) -> int:
         """Forget events older than `instant` in all streams; tells how many went."""

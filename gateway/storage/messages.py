@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from gateway.conversation.model import AnswerFacts, CitedPassage, Kind, Message, Role, ServerText
+from gateway.conversation.model import (
+    AnswerFacts,
+    AttachedFile,
+    Author,
+    CitedPassage,
+    Kind,
+    Message,
+    Role,
+    ServerText,
+)
 from gateway.storage.connection import Connection, one
 from gateway.storage.tables import messages
 
@@ -71,13 +80,15 @@ def _row(message: Message) -> Mapping[str, Any]:
         "turn_id": message.turn_id,
         "citations": [asdict(each) for each in message.citations],
         "facts": None if message.facts is None else asdict(message.facts),
+        "author": None if message.author is None else asdict(message.author),
+        "attachments": [asdict(each) for each in message.attachments],
         "created_at": message.created_at,
     }
 
 
 def message_from(row: Mapping[str, Any]) -> Message:
     """Make a message of its row."""
-    server_text, facts, kind = row["server_text"], row["facts"], row["kind"]
+    server_text, facts, kind, author = row["server_text"], row["facts"], row["kind"], row["author"]
     return Message(
         id=row["id"],
         conversation_id=row["conversation_id"],
@@ -91,4 +102,6 @@ def message_from(row: Mapping[str, Any]) -> Message:
         turn_id=row["turn_id"],
         citations=tuple(CitedPassage(**each) for each in row["citations"]),
         facts=None if facts is None else AnswerFacts(**facts),
+        author=None if author is None else Author(**author),
+        attachments=tuple(AttachedFile(**each) for each in row["attachments"]),
     )

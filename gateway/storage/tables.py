@@ -65,6 +65,8 @@ conversations: Final = sa.Table(
     sa.Column("last_position", sa.BigInteger, nullable=False),
     sa.Column("boundary", sa.BigInteger, nullable=False),
     sa.Column("insufficient_count", sa.Integer, nullable=False),
+    # A ticket is open: the AI is silent.
+    sa.Column("escalated", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index(None, "visitor_id", "updated_at", "id"),
 )
 
@@ -82,6 +84,9 @@ messages: Final = sa.Table(
     sa.Column("turn_id", sa.Text),
     sa.Column("citations", Json, nullable=False),
     sa.Column("facts", Json),
+    # Who of the staff wrote it, and what came with it.
+    sa.Column("author", Json),
+    sa.Column("attachments", Json, nullable=False, server_default="[]"),
     sa.Column("created_at", Instant, nullable=False),
     sa.UniqueConstraint("conversation_id", "position"),
 )

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateway.storage.attachments import Attachments
 from gateway.storage.conversations import Conversations
 from gateway.storage.events import Events
 from gateway.storage.keys import IdempotencyKeys
 from gateway.storage.messages import Messages
+from gateway.storage.notifications import Notifications
+from gateway.storage.presence import PresenceRoom
 from gateway.storage.readers import ReadMarkers
+from gateway.storage.staff import Staff, StaffSessions
+from gateway.storage.tickets import Tickets
 from gateway.storage.turns import Turns
 from gateway.storage.visitors import Sessions, StreamTickets, Visitors
 
@@ -34,3 +39,9 @@ class Transaction:
         self.events = Events(connection, clock)
         self.read_markers = ReadMarkers(connection)
         self.keys = IdempotencyKeys(connection)
+        self.tickets = Tickets(connection)
+        self.staff = Staff(connection)
+        self.staff_sessions = StaffSessions(connection)
+        self.presence = PresenceRoom(connection)
+        self.notifications = Notifications(connection)
+        self.attachments = Attachments(connection)
