@@ -1,0 +1,142 @@
+// @ts-check
+/** `<passeur-chat>`: the page: who is asking, which conversation, and the one event stream of all tabs. */
+
+import { must } from "../look/dom.js";
+import { PasseurElement } from "../look/element.js";
+import { icon } from "../look/icons.js";
+import "../look/preferences.js";
+import { asProblem } from "../talk/explain.js";
+import { Dialogue } from "../talk/dialogue.js";
+import { Api, apiBase } from "../wire/api.js";
+import { Session } from "../wire/session.js";
+import { SharedStream } from "../wire/shared_stream.js";
+import { words } from "../words/index.js";
+import { ConversationList } from "./conversation_list.js";
+import { Drawer } from "./drawer.js";
+
+const DEFAULT_KEY = "pk_demo";
+/** Events that change what the list of conversations shows. */
+const LIST_EVENTS = new Set(["message.created", "conversation.updated", "conversation.created"]);
+/** The list is fetched again at most this often. */
+const LIST_REST_MS = 800;
+
+export class ChatPage extends PasseurElement {
+  #listTimer = 0;
+
+  build() {
+    const asked = new URLSearchParams(location.search);
+    this.key = asked.get("key") || DEFAULT_KEY;
+    this.session = new Session(apiBase(), this.key);
+    this.api = new Api(apiBase(), this.session, () => words.language);
+    this.dialogue = must(this, "passeur-dialogue", Dialogue);
+    this.list = must(this, "passeur-conversations", ConversationList);
+    this.menu = must(this, "#menu-button", HTMLButtonElement);
+    this.menu.append(icon("menu"));
+    must(this, ".wordmark", HTMLElement).prepend(icon("mark", 26));
+    this.drawer = new Drawer(this.list, this.menu, must(this, ".page-main", HTMLElement));
+    this.dialogue.use(this.api, this.key);
+  }
+
+  connected() {
+    const on = (/** @type {string} */ type, /** @type {(detail: any) => void} */ act) =>
+      this.addEventListener(type, (event) => act(/** @type {CustomEvent} */ (event).detail), { signal: this.alive });
+    on("passeur-choose", ({ id }) => this.#choose(id));
+    on("passeur-delete", ({ id }) => this.#delete(id));
+    on("passeur-made", ({ id }) => this.#address(id, "replace"));
+    on("passeur-renewed", () => this.#listSoon());
+    on("passeur-gone", () => this.#choose(""));
+    addEventListener("popstate", () => this.#open(addressed()), { signal: this.alive });
+    this.session?.addEventListener("visitor-changed", () => location.assign(location.pathname + location.search.replace(/([?&])c=[^&]*/, "$1")), { signal: this.alive });
+    this.#start();
+  }
+
+  reword() {
+    const { t } = words;
+    document.title = t.title;
+    must(this, ".skip", HTMLElement).textContent = t.skip;
+    this.menu?.setAttribute("aria-label", t.openMenu);
+    if (this.menu) this.menu.title = t.openMenu;
+  }
+
+  async #start() {
+    await this.#open(addressed());
+    if (matchMedia("(hover: hover)").matches) this.dialogue?.focus();
+    if (!this.api || !this.session) return;
+    try {
+      await this.session.token();
+    } catch {
+      // told with the first request that fails; the stream goes on trying
+    }
+    this.#fetchList();
+    const shared = new SharedStream(this.api, {
+      onEvent: (event) => this.#take(event),
+      onResync: () => {
+        this.dialogue?.reload();
+        this.#listSoon();
+      },
+      onState: (state) => this.dialogue?.showLine(state),
+    });
+    await shared.run(`passeur.stream.${this.key}.${this.session.visitor}`, this.alive);
+  }
+
+  /** @param {import("../wire/sse.js").ServerEvent} event */
+  #take(event) {
+    this.dialogue?.apply(event.type, JSON.parse(event.data));
+    if (LIST_EVENTS.has(event.type)) this.#listSoon();
+  }
+
+  /** @param {string} id */
+  #choose(id) {
+    this.drawer?.close();
+    this.#address(id, "push");
+    this.#open(id).then(() => this.dialogue?.focus());
+  }
+
+  /** @param {string} id */
+  async #open(id) {
+    if (this.list) this.list.current = id;
+    await this.dialogue?.show(id);
+  }
+
+  /** @param {string} id @param {"push" | "replace"} how */
+  #address(id, how) {
+    const address = new URL(location.href);
+    if (id) address.searchParams.set("c", id);
+    else address.searchParams.delete("c");
+    if (address.href !== location.href) history[`${how}State`](null, "", address);
+    if (this.list) this.list.current = id;
+    this.#listSoon();
+  }
+
+  #listSoon() {
+    clearTimeout(this.#listTimer);
+    this.#listTimer = setTimeout(() => this.#fetchList(), LIST_REST_MS);
+  }
+
+  async #fetchList() {
+    try {
+      const found = await this.api?.json("conversations");
+      this.list?.show(Array.isArray(found) ? found : (found?.conversations ?? found?.items ?? []));
+    } catch (cause) {
+      if (!asProblem(cause)) throw cause; // the list stays as it was; the dialogue tells what is wrong
+    }
+  }
+
+  /** @param {string} id */
+  async #delete(id) {
+    try {
+      await this.api?.send(`conversations/${encodeURIComponent(id)}`, { method: "DELETE" });
+    } catch (cause) {
+      if (asProblem(cause)?.status !== 404) return this.#fetchList();
+    }
+    if (addressed() === id) this.#choose("");
+    await this.#fetchList();
+  }
+}
+
+/** The conversation named in the page's address. */
+function addressed() {
+  return new URLSearchParams(location.search).get("c") ?? "";
+}
+
+customElements.define("passeur-chat", ChatPage);

@@ -1,0 +1,122 @@
+// @ts-check
+/** `<passeur-composer>`: where one writes. Grows with the text, counts, dictates, keeps what was begun. */
+
+import { h } from "../look/dom.js";
+import { PasseurElement } from "../look/element.js";
+import { icon } from "../look/icons.js";
+import { words } from "../words/index.js";
+import { Dictation } from "./dictation.js";
+
+/** The gateway's own limit, in code points. */
+export const MAX_CHARACTERS = 8_000;
+/** The count shows from here on. */
+const COUNT_FROM = 0.8;
+
+export class Composer extends PasseurElement {
+  #running = false;
+
+  build() {
+    this.field = h("textarea", { id: "composer-field", rows: "1", enterkeyhint: "send", autocomplete: "off", dir: "auto" });
+    this.field.addEventListener("input", () => this.#typed());
+    this.field.addEventListener("keydown", (event) => this.#key(event));
+    this.label = h("label", { class: "unseen", for: "composer-field" });
+    this.hint = h("p", { class: "composer-hint", id: "composer-hint" });
+    this.count = h("p", { class: "composer-count", id: "composer-count", role: "status" });
+    this.field.setAttribute("aria-describedby", "composer-hint composer-count");
+    this.dictation = new Dictation();
+    this.dictation.addEventListener("passeur-heard", (event) => this.#heard(/** @type {CustomEvent} */ (event).detail));
+    this.sendButton = h("button", { type: "submit", class: "round-button" }, icon("send"));
+    this.stopButton = h("button", { type: "button", class: "round-button stop", click: () => this.say("passeur-stop") }, icon("stop"));
+    this.stopButton.hidden = true;
+    const form = h("form", { class: "composer-box", submit: (/** @type {Event} */ event) => this.#submit(event) }, this.label, this.field, this.dictation, this.sendButton, this.stopButton);
+    this.append(form, h("div", { class: "composer-notes" }, this.hint, this.count));
+    this.#typed();
+  }
+
+  reword() {
+    const { t } = words;
+    if (!this.field || !this.label || !this.hint || !this.sendButton || !this.stopButton) return;
+    this.label.textContent = t.composer;
+    this.field.placeholder = t.placeholder;
+    this.hint.textContent = t.hint;
+    for (const [button, text] of /** @type {[HTMLButtonElement, string][]} */ ([[this.sendButton, t.send], [this.stopButton, t.stop]])) {
+      button.setAttribute("aria-label", text);
+      button.title = text;
+    }
+    this.#measure();
+  }
+
+  get text() {
+    return this.field?.value ?? "";
+  }
+
+  set text(text) {
+    if (!this.field) return;
+    this.field.value = text;
+    this.#measure();
+  }
+
+  focus() {
+    this.field?.focus();
+  }
+
+  /** While an answer is written the button stops it; one can go on writing. @param {boolean} running @param {boolean} stopping */
+  setRunning(running, stopping) {
+    const hadFocus = this.contains(document.activeElement) && document.activeElement !== this.field;
+    this.#running = running;
+    if (this.sendButton) this.sendButton.hidden = running;
+    if (this.stopButton) {
+      this.stopButton.hidden = !running;
+      this.stopButton.disabled = stopping;
+    }
+    if (hadFocus && !running) this.focus(); // the stop button under the finger is gone
+  }
+
+  #typed() {
+    this.#measure();
+    this.say("passeur-draft", { text: this.text });
+  }
+
+  #measure() {
+    const { field, count, sendButton } = this;
+    if (!field || !count || !sendButton) return;
+    field.style.height = "auto";
+    field.style.height = `${field.scrollHeight}px`;
+    const length = [...field.value].length;
+    const left = MAX_CHARACTERS - length;
+    const { charactersLeft, charactersOver } = words.t;
+    count.textContent = length < MAX_CHARACTERS * COUNT_FROM ? "" : left >= 0 ? charactersLeft(words.number(left)) : charactersOver(words.number(-left));
+    count.classList.toggle("alarm", left < 0);
+    field.setAttribute("aria-invalid", String(left < 0));
+    sendButton.disabled = field.value.trim() === "" || left < 0;
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    // While an input method composes, Enter chooses a word (229 is how Safari says so).
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    this.#submit(event);
+  }
+
+  /** @param {Event} event */
+  #submit(event) {
+    event.preventDefault();
+    if (this.#running || this.sendButton?.disabled) return;
+    const { text } = this;
+    this.dictation?.stop();
+    this.text = "";
+    this.say("passeur-draft", { text: "" });
+    this.say("passeur-send", { text: text.trim() });
+  }
+
+  /** @param {{ text: string, from: number }} heard dictated words replace what was heard of them before */
+  #heard({ text, from }) {
+    const start = from < 0 ? this.text.length : from;
+    const before = this.text.slice(0, start);
+    this.text = before + (before && !/\s$/.test(before) ? " " : "") + text;
+    this.say("passeur-draft", { text: this.text });
+  }
+}
+
+customElements.define("passeur-composer", Composer);

@@ -1,0 +1,281 @@
+// @ts-check
+/**
+ * `<passeur-dialogue>`: one conversation to look at and to write in. The page and the widget are both built around it.
+ *
+ * It says `passeur-made` when the server has a new conversation, and `passeur-renewed` when a turn ended.
+ */
+
+import { fill, h } from "../look/dom.js";
+import { PasseurElement } from "../look/element.js";
+import { icon } from "../look/icons.js";
+import { newKey } from "../wire/api.js";
+import { words } from "../words/index.js";
+import { Composer } from "./composer.js";
+import { asProblem, explain } from "./explain.js";
+import { Conversation } from "./model.js";
+import { Outbox } from "./outbox.js";
+import { PassagePanel } from "./passage.js";
+import { Transcript } from "./transcript.js";
+import { ask } from "./turn.js";
+
+/** After a cut response, how long the visitor's stream may take to bring the end before we ask for it. */
+const SETTLE_MS = 4_000;
+
+export class Dialogue extends PasseurElement {
+  /** @type {import("../wire/api.js").Api | null} */
+  #api = null;
+  #outbox = new Outbox("");
+  #conversation = new Conversation();
+  /** @type {AbortController | null} */
+  #listening = null;
+  /** @type {"" | "offline" | "reconnecting"} */
+  #line = "";
+  #loading = 0;
+
+  build() {
+    this.transcript = new Transcript();
+    this.composer = new Composer();
+    this.passage = new PassagePanel();
+    this.notice = h("div", { class: "notice", role: "status" });
+    this.notice.hidden = true;
+    this.dock = h("div", { class: "dock" }, h("div", { class: "dock-inner" }, this.notice, this.composer));
+    this.append(h("div", { class: "dialogue-main" }, this.transcript, this.dock), this.passage);
+  }
+
+  connected() {
+    /** @type {Record<string, (detail: any) => void>} */
+    const answers = {
+      "passeur-send": ({ text }) => this.#send(this.#conversation.addOwn(text, newKey())),
+      "passeur-retry": ({ message }) => this.#retry(message),
+      "passeur-edit": ({ message }) => this.#edit(message),
+      "passeur-again": () => this.#again(),
+      "passeur-stop": () => this.#stop(),
+      "passeur-human": ({ button }) => this.#human(button),
+      "passeur-draft": ({ text }) => this.#outbox.keepDraft(this.#conversation.id, text),
+      "passeur-citation": ({ message, citation, number }) => this.#open(message, citation, number),
+      "passeur-passage": ({ open }) => this.toggleAttribute("data-passage", open),
+    };
+    for (const [type, answer] of Object.entries(answers)) {
+      this.addEventListener(type, (event) => answer(/** @type {CustomEvent} */ (event).detail), { signal: this.alive });
+    }
+    for (const type of ["online", "offline"]) addEventListener(type, () => this.#drawNotice(), { signal: this.alive });
+  }
+
+  reword() {
+    this.#drawNotice();
+    // Texts that the server writes come in the reader's language, so they are asked for again.
+    if (this.#api && this.#conversation.id) this.reload();
+  }
+
+  get conversation() {
+    return this.#conversation;
+  }
+
+  /** @param {import("../wire/api.js").Api} api @param {string} owner whose drafts these are */
+  use(api, owner) {
+    this.#api = api;
+    this.#outbox = new Outbox(owner);
+  }
+
+  /**
+   * Show a conversation, "" for a new one.
+   *
+   * @param {string} id
+   * @returns {Promise<void>} when its messages are there, or the problem is told
+   */
+  async show(id) {
+    this.passage?.close();
+    this.#listening?.abort();
+    this.#listening = new AbortController();
+    const { signal } = this.#listening;
+    const conversation = new Conversation(id);
+    this.#conversation = conversation;
+    conversation.addEventListener("turn", () => this.#turn(), { signal });
+    conversation.addEventListener("gap", () => this.reload(), { signal });
+    conversation.addEventListener("made", () => this.#made(), { signal });
+    this.transcript?.follow(conversation);
+    if (this.composer) this.composer.text = this.#outbox.draft(id);
+    this.#turn();
+    if (id) await this.reload();
+    this.#restoreUnsent();
+    this.transcript?.toEnd();
+  }
+
+  /** Fetch the messages again: after a gap, a cut, or in another language. */
+  async reload() {
+    const conversation = this.#conversation;
+    if (!this.#api || !conversation.id) return;
+    this.#loading += 1;
+    const asked = this.#loading;
+    try {
+      const path = `conversations/${encodeURIComponent(conversation.id)}`;
+      const [facts, list] = await Promise.all([this.#api.json(path), this.#api.json(`${path}/messages`)]);
+      if (asked !== this.#loading || conversation !== this.#conversation) return;
+      this.#take(conversation, facts, list);
+    } catch (cause) {
+      const problem = asProblem(cause);
+      if (problem?.status === 404) this.say("passeur-gone", { id: conversation.id });
+      else if (problem) this.#tell(explain(problem));
+    }
+  }
+
+  /** @param {Conversation} conversation @param {Record<string, any>} facts @param {any} list */
+  #take(conversation, facts, list) {
+    conversation.title = facts.title ?? "";
+    conversation.handedOver = Boolean(facts.escalated);
+    conversation.load(Array.isArray(list) ? list : (list.messages ?? list.items ?? []));
+    const turnId = facts.running_turn_id ?? facts.running_turn?.id ?? "";
+    if (turnId) conversation.setRunning({ turnId });
+    else if (!conversation.running?.own) {
+      conversation.setRunning(null);
+      conversation.endStreaming("");
+    }
+    this.#turn();
+  }
+
+  /**
+   * Take an event of the visitor's stream.
+   *
+   * @param {string} type
+   * @param {Record<string, any>} data
+   */
+  apply(type, data) {
+    const about = data.conversation_id ?? data.message?.conversation_id;
+    if (about === this.#conversation.id) this.#conversation.apply(type, data, false);
+  }
+
+  /** @param {import("../wire/event_stream.js").StreamState} state */
+  showLine(state) {
+    this.#line = state === "waiting" ? "reconnecting" : "";
+    this.#drawNotice();
+  }
+
+  focus() {
+    this.composer?.focus();
+  }
+
+  /** @param {import("./model.js").Message} message */
+  async #send(message) {
+    const conversation = this.#conversation;
+    if (!this.#api) return;
+    const where = conversation.id;
+    this.#outbox.keepUnsent(where, { text: message.text, key: message.key });
+    const end = await ask(this.#api, conversation, message, () => this.#outbox.keepUnsent(where, null));
+    if (end === "refused") {
+      this.#outbox.keepUnsent(where, null); // it may belong to a conversation that exists by now
+      this.#outbox.keepUnsent(conversation.id, { text: message.text, key: message.key });
+    }
+    if (end === "cut") setTimeout(() => this.#settle(conversation), SETTLE_MS);
+    this.say("passeur-renewed", { id: conversation.id });
+  }
+
+  /** The stream may have missed the end of a turn whose response was cut. @param {Conversation} conversation */
+  #settle(conversation) {
+    if (conversation === this.#conversation && conversation.running) this.reload();
+  }
+
+  /** @param {import("./model.js").Message} message */
+  #retry(message) {
+    this.#conversation.setState(message, "sending");
+    this.#send(message);
+    this.focus();
+  }
+
+  /** @param {import("./model.js").Message} message */
+  #edit(message) {
+    this.#conversation.remove(message);
+    this.#outbox.keepUnsent(this.#conversation.id, null);
+    if (!this.composer) return;
+    this.composer.text = [message.text, this.composer.text].filter(Boolean).join("\n");
+    this.#outbox.keepDraft(this.#conversation.id, this.composer.text);
+    this.focus();
+  }
+
+  /** The turn failed after the question was taken: ask the same again. */
+  #again() {
+    const question = this.#conversation.lastQuestion;
+    if (question) this.#send(this.#conversation.addOwn(question.text, newKey()));
+    this.focus();
+  }
+
+  async #stop() {
+    const { running, id } = this.#conversation;
+    if (!running || running.stopping || !this.#api) return;
+    this.#conversation.setRunning({ stopping: true });
+    try {
+      const path = `conversations/${encodeURIComponent(id)}/turns/${encodeURIComponent(running.turnId)}/stop`;
+      await this.#api.json(path, { method: "POST" });
+    } catch (cause) {
+      this.#conversation.setRunning({ stopping: false });
+      const problem = asProblem(cause);
+      if (problem?.status === 404) await this.reload(); // it ended by itself meanwhile
+      else if (problem) this.#tell(explain(problem));
+    }
+  }
+
+  /** @param {HTMLButtonElement} button */
+  async #human(button) {
+    if (!this.#api) return;
+    button.disabled = true;
+    this.#tell(words.t.humanAsking);
+    try {
+      const path = `conversations/${encodeURIComponent(this.#conversation.id)}/escalate`;
+      await this.#api.json(path, { method: "POST", key: `escalate-${this.#conversation.id}` });
+      this.#conversation.apply("ticket.updated", { status: "OPEN" }, false);
+      this.#tell(words.t.humanAsked);
+    } catch (cause) {
+      button.disabled = false;
+      const problem = asProblem(cause);
+      const absent = problem?.status === 404 || problem?.status === 405 || problem?.status === 501;
+      this.#tell(absent || !problem ? words.t.humanAbsent : `${words.t.humanFailed} ${explain(problem)}`);
+    }
+  }
+
+  /** @param {import("./model.js").Message} message @param {import("./model.js").Citation} citation @param {number} number */
+  #open(message, citation, number) {
+    const path = `conversations/${encodeURIComponent(this.#conversation.id)}/citations/${encodeURIComponent(citation.id)}`;
+    this.passage?.open(citation, number, () => /** @type {import("../wire/api.js").Api} */ (this.#api).json(path));
+  }
+
+  #made() {
+    const { id } = this.#conversation;
+    const draft = this.#outbox.draft("");
+    this.#outbox.keepDraft("", "");
+    this.#outbox.keepDraft(id, draft);
+    this.say("passeur-made", { id });
+  }
+
+  /** What could not be sent before a reload is still there. */
+  #restoreUnsent() {
+    const unsent = this.#outbox.unsent(this.#conversation.id);
+    if (unsent && !this.#conversation.running?.own) {
+      this.#conversation.addOwn(unsent.text, unsent.key, "unsent");
+    }
+  }
+
+  #turn() {
+    const { running } = this.#conversation;
+    this.composer?.setRunning(running !== null, running?.stopping ?? false);
+    this.#drawNotice();
+  }
+
+  /** @param {string} text */
+  #tell(text) {
+    this.#told = text;
+    this.#drawNotice();
+    this.#told = "";
+  }
+
+  #told = "";
+
+  #drawNotice() {
+    if (!this.notice) return;
+    const offline = !navigator.onLine;
+    const text = this.#told || (offline ? words.t.offline : this.#line ? words.t.reconnecting : this.#conversation.handedOver ? words.t.handedOver : "");
+    this.notice.hidden = text === "";
+    const sign = offline || this.#line ? "cloudOff" : this.#told ? "warn" : "person";
+    if (this.notice.textContent !== text) fill(this.notice, text ? icon(sign, 18) : null, text ? h("span", {}, text) : null);
+  }
+}
+
+customElements.define("passeur-dialogue", Dialogue);

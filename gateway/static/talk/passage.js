@@ -1,0 +1,132 @@
+// @ts-check
+/**
+ * `<passeur-passage>`: the passage behind a citation. Beside the conversation where there is room, as a sheet from below
+ * on a phone. Escape closes; the focus goes back to the button that opened it.
+ */
+
+import { fill, h } from "../look/dom.js";
+import { PasseurElement } from "../look/element.js";
+import { icon } from "../look/icons.js";
+import { words } from "../words/index.js";
+import { asProblem, explain } from "./explain.js";
+import { markQuote } from "./quote.js";
+import { webAddress } from "./safe_html.js";
+
+/** From this width on the passage stands beside the text, and both can be used. */
+const WIDE = "(min-width: 68rem)";
+
+/** @typedef {{ title: string, url: string | null, heading: string, text: string, language: string }} Passage */
+
+export class PassagePanel extends PasseurElement {
+  /** @type {HTMLElement | null} */
+  #opener = null;
+  #asked = 0;
+
+  build() {
+    this.heading = h("h2", { id: "passage-title", tabindex: "-1" });
+    this.kicker = h("p", { class: "passage-kicker" });
+    this.body = h("div", { class: "passage-body", tabindex: "0", role: "group" });
+    this.closeButton = h("button", { type: "button", class: "icon-button", click: () => this.close() }, icon("close"));
+    this.dialog = h(
+      "dialog",
+      { class: "passage", "aria-labelledby": "passage-title" },
+      h("header", {}, h("div", {}, this.kicker, this.heading), this.closeButton),
+      this.body,
+    );
+    this.dialog.addEventListener("close", () => this.#closed());
+    this.dialog.addEventListener("click", (event) => {
+      if (event.target === this.dialog) this.close(); // outside the sheet
+    });
+    this.dialog.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.close(); // a dialog that is not modal does not do this by itself
+    });
+    this.append(this.dialog);
+  }
+
+  reword() {
+    this.closeButton?.setAttribute("aria-label", words.t.close);
+    this.body?.setAttribute("aria-label", words.t.passage);
+  }
+
+  /**
+   * @param {import("./model.js").Citation} citation
+   * @param {number} number
+   * @param {() => Promise<Passage>} fetchIt
+   */
+  async open(citation, number, fetchIt) {
+    const { dialog, heading, kicker, body } = this;
+    if (!dialog || !heading || !kicker || !body) return;
+    this.#asked += 1;
+    const asked = this.#asked;
+    this.#opener?.removeAttribute("aria-expanded");
+    this.#opener = deepActive();
+    this.#opener?.setAttribute("aria-expanded", "true");
+    kicker.textContent = words.t.sourceNumber(number);
+    heading.textContent = citation.title;
+    fill(body, h("p", { class: "passage-wait" }, words.t.passageLoading));
+    this.#show(dialog);
+    heading.focus();
+    try {
+      const passage = await fetchIt();
+      if (asked === this.#asked) fill(body, ...contentOf(passage, citation));
+    } catch (cause) {
+      if (asked === this.#asked) fill(body, ...failureOf(cause, citation));
+    }
+  }
+
+  close() {
+    if (this.dialog?.open) this.dialog.close();
+  }
+
+  /** @param {HTMLDialogElement} dialog */
+  #show(dialog) {
+    const isWide = matchMedia(WIDE).matches && !this.closest("[data-narrow]");
+    if (dialog.open) return;
+    this.toggleAttribute("data-beside", isWide);
+    if (isWide) dialog.show();
+    else dialog.showModal();
+    this.say("passeur-passage", { open: true });
+  }
+
+  #closed() {
+    this.#asked += 1;
+    this.removeAttribute("data-beside");
+    this.say("passeur-passage", { open: false });
+    this.#opener?.removeAttribute("aria-expanded");
+    if (this.#opener?.isConnected) this.#opener.focus();
+    this.#opener = null;
+  }
+}
+
+/** @param {Passage} passage @param {import("./model.js").Citation} citation @returns {Node[]} */
+function contentOf(passage, citation) {
+  const text = h("blockquote", { class: "passage-text", lang: passage.language || null });
+  markQuote(text, passage.text, citation.quote, words.t.passageQuoted);
+  const heading = passage.heading && passage.heading !== passage.title ? h("h3", {}, passage.heading) : null;
+  return [heading, text, documentLink(passage.url ?? citation.url)].filter((each) => each !== null);
+}
+
+/** @param {unknown} cause @param {import("./model.js").Citation} citation */
+function failureOf(cause, citation) {
+  const problem = asProblem(cause);
+  const gone = problem?.status === 404 || problem?.status === 403;
+  const text = gone || !problem ? words.t.passageGone : explain(problem);
+  const quote = gone || !citation.quote ? null : h("blockquote", { class: "passage-text" }, citation.quote);
+  return [h("p", { class: "passage-wait alarm", role: "alert" }, text), quote].filter((each) => each !== null);
+}
+
+/** @param {string | null} url from the document's own metadata */
+function documentLink(url) {
+  const address = url ? webAddress(new URL(url, location.href).href) : null;
+  if (!address) return null;
+  return h("a", { class: "button", href: address, target: "_blank", rel: "noopener noreferrer" }, words.t.passageOpen, icon("out", 17));
+}
+
+/** The focused element, through shadow roots. */
+function deepActive() {
+  let active = document.activeElement;
+  while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
+  return active instanceof HTMLElement ? active : null;
+}
+
+customElements.define("passeur-passage", PassagePanel);

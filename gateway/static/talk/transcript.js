@@ -1,0 +1,162 @@
+// @ts-check
+/** `<passeur-transcript>`: the messages of one conversation, in order, and the line that tells what is being done. */
+
+import { fill, h } from "../look/dom.js";
+import { PasseurElement } from "../look/element.js";
+import { icon } from "../look/icons.js";
+import { words } from "../words/index.js";
+import { explain } from "./explain.js";
+import { MessageElement } from "./message.js";
+import { Progress } from "./progress.js";
+
+/** Nearer than this to the end, the page follows the text. */
+const NEAR_PX = 96;
+/** What is read out of a long answer; the rest is there to be read. */
+const ANNOUNCED_CHARACTERS = 600;
+
+/** @typedef {import("./model.js").Conversation} Conversation */
+
+export class Transcript extends PasseurElement {
+  /** @type {Conversation | null} */
+  #conversation = null;
+  /** @type {AbortController | null} */
+  #listening = null;
+  /** @type {Map<string, MessageElement>} */
+  #elements = new Map();
+  #follows = true;
+
+  build() {
+    this.welcome = h("div", { class: "welcome" });
+    this.list = h("ol", { class: "messages" });
+    this.progress = new Progress();
+    this.failure = h("div", { class: "failure", role: "alert" });
+    this.column = h("div", { class: "column" }, this.welcome, this.list, this.progress, this.failure);
+    // Focusable, so that the keyboard can scroll it.
+    this.pane = h("div", { class: "pane", tabindex: "0", role: "region", scroll: () => this.#scrolled() }, this.column);
+    this.below = h("button", { type: "button", class: "below", click: () => this.toEnd(true) }, icon("down", 18));
+    this.below.hidden = true;
+    this.announcer = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
+    this.append(this.pane, this.below, this.announcer);
+    this.addEventListener("passeur-grown", () => this.#grown());
+  }
+
+  connected() {
+    const watch = new ResizeObserver(() => this.#grown());
+    if (this.pane) watch.observe(this.pane);
+    this.alive.addEventListener("abort", () => watch.disconnect());
+  }
+
+  reword() {
+    const { t } = words;
+    this.pane?.setAttribute("aria-label", t.transcript);
+    this.below?.setAttribute("aria-label", t.toBottom);
+    if (this.below) this.below.title = t.toBottom;
+    if (this.welcome) fill(this.welcome, icon("mark", 44), h("h2", {}, t.welcome), h("p", {}, t.welcomeHow));
+    this.#drawFailure();
+  }
+
+  /** @param {Conversation} conversation shown from now on */
+  follow(conversation) {
+    this.#listening?.abort();
+    this.#listening = new AbortController();
+    const { signal } = this.#listening;
+    this.#conversation = conversation;
+    this.#elements.clear();
+    this.list?.replaceChildren();
+    for (const message of conversation.messages) this.#add(message);
+    conversation.addEventListener("message", (event) => this.#change(/** @type {CustomEvent} */ (event).detail), { signal });
+    conversation.addEventListener("turn", () => this.#turn(), { signal });
+    conversation.addEventListener("failure", () => this.#drawFailure(), { signal });
+    conversation.addEventListener("said", (event) => this.#announce(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.#turn();
+    this.#drawFailure();
+    this.toEnd();
+  }
+
+  /** Go to the end and follow again. @param {boolean} [smoothly] */
+  toEnd(smoothly = false) {
+    this.#follows = true;
+    this.pane?.scrollTo({ top: this.pane.scrollHeight, behavior: smoothly ? "smooth" : "instant" });
+    if (this.below) this.below.hidden = true;
+  }
+
+  /** Tell those who listen rather than look. @param {string} text */
+  announce(text) {
+    if (this.announcer) this.announcer.textContent = text;
+  }
+
+  /** @param {import("./model.js").Change} change */
+  #change({ message, how, was }) {
+    const element = this.#elements.get(was ?? message.id);
+    if (how === "removed") {
+      element?.remove();
+      this.#elements.delete(message.id);
+    } else if (!element) this.#add(message);
+    else if (how === "text") element.drawText();
+    else {
+      this.#elements.delete(was ?? message.id);
+      this.#elements.set(message.id, element);
+      element.draw();
+    }
+    this.#emptiness();
+    this.#turn();
+    this.#grown();
+  }
+
+  /** @param {import("./model.js").Message} message */
+  #add(message) {
+    const element = MessageElement.of(message);
+    this.#elements.set(message.id, element);
+    this.list?.append(h("li", {}, element));
+    this.#emptiness();
+    if (message.state === "sending") this.toEnd();
+  }
+
+  #emptiness() {
+    if (this.welcome) this.welcome.hidden = this.#elements.size > 0;
+    this.toggleAttribute("data-empty", this.#elements.size === 0);
+  }
+
+  #turn() {
+    const running = this.#conversation?.running ?? null;
+    this.progress?.show(running);
+    this.list?.setAttribute("aria-busy", String(running !== null));
+    this.#emptiness();
+    this.#grown();
+  }
+
+  #drawFailure() {
+    if (!this.failure) return;
+    const failure = this.#conversation?.failure ?? null;
+    this.failure.hidden = failure === null;
+    if (!failure) return this.failure.replaceChildren();
+    const retry = h("button", { type: "button", class: "button", click: () => this.say("passeur-again") }, icon("retry", 18), words.t.retry);
+    fill(this.failure, icon("warn"), h("p", {}, explain(failure)), retry);
+    this.#grown();
+  }
+
+  /** @param {import("./model.js").Message} message */
+  #announce(message) {
+    const text = message.text.slice(0, ANNOUNCED_CHARACTERS);
+    this.announce(message.role === "ai" ? words.t.answerReady(text) : text);
+    if (!this.#follows && this.below) {
+      this.below.hidden = false;
+      this.below.setAttribute("aria-label", words.t.newBelow);
+    }
+  }
+
+  #grown() {
+    if (this.#follows) this.pane?.scrollTo({ top: this.pane.scrollHeight, behavior: "instant" });
+    else this.#scrolled();
+  }
+
+  #scrolled() {
+    if (!this.pane || !this.below) return;
+    const left = this.pane.scrollHeight - this.pane.scrollTop - this.pane.clientHeight;
+    this.#follows = left < NEAR_PX;
+    this.below.hidden = this.#follows;
+    if (this.#follows) this.below.setAttribute("aria-label", words.t.toBottom);
+  }
+}
+
+customElements.define("passeur-transcript", Transcript);
