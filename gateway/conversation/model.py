@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class ServerText:
     """A text that the server writes: kept as key and parameters, rendered in the language of whoever reads it."""
 
     key: str
-    parameters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
