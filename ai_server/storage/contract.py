@@ -185,6 +185,10 @@ class LedgerStore(Protocol):
         """Tell all budgets, at most 10,000, most recent first."""
         ...
 
+    async def reservation(self, reservation_id: str) -> Reservation | None:
+        """Tell one reservation as it is now; None when there is none."""
+        ...
+
     async def reservations(
         self, project_id: str, state: ReservationState | None, limit: int, before: str
     ) -> Sequence[Reservation]:

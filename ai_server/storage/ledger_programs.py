@@ -331,6 +331,14 @@ def balances(now: datetime) -> Program[Sequence[Balance]]:
     return [balance_of(row, windows.get(row["budget_id"]), now) for row in budgets]
 
 
+def reservation(reservation_id: str) -> Program[Reservation | None]:
+    """Read one reservation."""
+    rows = yield Statement("reservation_by_id", {"reservation_id": reservation_id})
+    if not rows:
+        return None
+    return (yield from _now(rows[0]))
+
+
 def reservations(
     project_id: str, state: ReservationState | None, limit: int, before: str
 ) -> Program[Sequence[Reservation]]:

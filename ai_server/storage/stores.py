@@ -79,6 +79,10 @@ class ProgramLedger:
         """Read all budgets."""
         return await self._runner.run(lambda: ledger_programs.balances(now))
 
+    async def reservation(self, reservation_id: str) -> Reservation | None:
+        """Read one reservation."""
+        return await self._runner.run(lambda: ledger_programs.reservation(reservation_id))
+
     async def reservations(
         self, project_id: str, state: ReservationState | None, limit: int, before: str
     ) -> Sequence[Reservation]:

@@ -173,6 +173,10 @@ class MemoryLedger:
             closed_by_overrun=key in self.overruns,
         )
 
+    async def reservation(self, reservation_id) -> Reservation | None:
+        kept = self.kept.get(reservation_id)
+        return kept.now if kept else None
+
     async def reservations(self, project_id, state, limit, before) -> list[Reservation]:
         if not 1 <= limit <= MAX_PAGE:
             raise InvalidRequest.of("page_size", f"must be from 1 to {MAX_PAGE}")
