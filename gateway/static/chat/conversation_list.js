@@ -17,8 +17,10 @@ export class ConversationList extends PasseurElement {
     this.heading = h("h2", { class: "unseen", id: "conversations-title" });
     this.fresh = h("button", { type: "button", class: "button new-conversation", click: () => this.say("passeur-choose", { id: "" }) });
     this.list = h("ul", { class: "conversation-list" });
+    this.more = h("button", { type: "button", class: "text-button", click: () => this.say("passeur-more") });
+    this.more.hidden = true;
     this.empty = h("p", { class: "no-conversations" });
-    this.append(h("nav", { "aria-labelledby": "conversations-title" }, this.heading, this.fresh, this.list, this.empty));
+    this.append(h("nav", { "aria-labelledby": "conversations-title" }, this.heading, this.fresh, this.list, this.more, this.empty));
     this.#buildQuestion();
   }
 
@@ -36,15 +38,17 @@ export class ConversationList extends PasseurElement {
     if (!this.heading || !this.fresh || !this.empty || !this.no || !this.yes) return;
     this.heading.textContent = t.conversations;
     fill(this.fresh, icon("plus", 18), t.newConversation);
+    if (this.more) this.more.textContent = t.more;
     this.empty.textContent = t.noConversations;
     this.no.textContent = t.cancel;
     this.yes.textContent = t.deleteYes;
     this.#draw();
   }
 
-  /** @param {Entry[]} entries newest first */
-  show(entries) {
+  /** @param {Entry[]} entries newest first @param {boolean} hasMore */
+  show(entries, hasMore) {
     this.#entries = entries;
+    if (this.more) this.more.hidden = !hasMore;
     this.#draw();
   }
 

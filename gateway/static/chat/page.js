@@ -22,6 +22,7 @@ const LIST_REST_MS = 800;
 
 export class ChatPage extends PasseurElement {
   #listTimer = 0;
+  #listPages = 1;
 
   build() {
     const asked = new URLSearchParams(location.search);
@@ -44,6 +45,10 @@ export class ChatPage extends PasseurElement {
     on("passeur-delete", ({ id }) => this.#delete(id));
     on("passeur-made", ({ id }) => this.#address(id, "replace"));
     on("passeur-renewed", () => this.#listSoon());
+    on("passeur-more", () => {
+      this.#listPages += 1;
+      this.#fetchList();
+    });
     on("passeur-gone", () => this.#choose(""));
     addEventListener("popstate", () => this.#open(addressed()), { signal: this.alive });
     this.session?.addEventListener("visitor-changed", () => location.assign(location.pathname + location.search.replace(/([?&])c=[^&]*/, "$1")), { signal: this.alive });
@@ -115,8 +120,17 @@ export class ChatPage extends PasseurElement {
 
   async #fetchList() {
     try {
-      const found = await this.api?.json("conversations");
-      this.list?.show(Array.isArray(found) ? found : (found?.conversations ?? found?.items ?? []));
+      /** @type {import("./conversation_list.js").Entry[]} */
+      const entries = [];
+      /** @type {string | null} */
+      let cursor = "";
+      for (let page = 0; page < this.#listPages && cursor !== null; page += 1) {
+        /** @type {any} */
+        const found = await this.api?.json(`conversations${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
+        entries.push(...found.conversations);
+        cursor = found.next_cursor;
+      }
+      this.list?.show(entries, cursor !== null);
     } catch (cause) {
       if (!asProblem(cause)) throw cause; // the list stays as it was; the dialogue tells what is wrong
     }

@@ -7,8 +7,8 @@ import { icon } from "../look/icons.js";
 import { words } from "../words/index.js";
 import { Dictation } from "./dictation.js";
 
-/** The gateway's own limit, in code points. */
-export const MAX_CHARACTERS = 8_000;
+/** The gateway's own limit (`TEXT_LIMIT`), in code points. */
+export const MAX_CHARACTERS = 20_000;
 /** The count shows from here on. */
 const COUNT_FROM = 0.8;
 

@@ -49,6 +49,7 @@ export class Dialogue extends PasseurElement {
       "passeur-retry": ({ message }) => this.#retry(message),
       "passeur-edit": ({ message }) => this.#edit(message),
       "passeur-again": () => this.#again(),
+      "passeur-earlier": () => this.#earlier(),
       "passeur-stop": () => this.#stop(),
       "passeur-human": ({ button }) => this.#human(button),
       "passeur-draft": ({ text }) => this.#outbox.keepDraft(this.#conversation.id, text),
@@ -119,18 +120,33 @@ export class Dialogue extends PasseurElement {
     }
   }
 
-  /** @param {Conversation} conversation @param {Record<string, any>} facts @param {any} list */
+  /** @param {Conversation} conversation @param {Record<string, any>} facts @param {Record<string, any>} list */
   #take(conversation, facts, list) {
     conversation.title = facts.title ?? "";
     conversation.handedOver = Boolean(facts.escalated);
-    conversation.load(Array.isArray(list) ? list : (list.messages ?? list.items ?? []));
-    const turnId = facts.running_turn_id ?? facts.running_turn?.id ?? "";
+    conversation.load(list.messages);
+    if (conversation.earlier === undefined) conversation.earlier = list.next_cursor;
+    const turnId = facts.running_turn_id ?? "";
     if (turnId) conversation.setRunning({ turnId });
     else if (!conversation.running?.own) {
       conversation.setRunning(null);
       conversation.endStreaming("");
     }
     this.#turn();
+  }
+
+  async #earlier() {
+    const conversation = this.#conversation;
+    if (!this.#api || !conversation.earlier) return;
+    try {
+      const path = `conversations/${encodeURIComponent(conversation.id)}/messages?cursor=${encodeURIComponent(conversation.earlier)}`;
+      const list = await this.#api.json(path);
+      conversation.earlier = list.next_cursor;
+      this.transcript?.holding(() => conversation.load(list.messages));
+    } catch (cause) {
+      const problem = asProblem(cause);
+      if (problem) this.#tell(explain(problem));
+    }
   }
 
   /**

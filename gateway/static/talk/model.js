@@ -52,6 +52,8 @@ export class Conversation extends EventTarget {
     /** @type {Problem | null} why the last turn gave no answer */
     this.failure = null;
     this.handedOver = false;
+    /** Where older messages can be had: null when there are none, undefined before we know. @type {string | null | undefined} */
+    this.earlier = undefined;
   }
 
   /** @param {string} id */
@@ -140,7 +142,8 @@ export class Conversation extends EventTarget {
       if (isNew && isFinished) this.#said(known);
       return;
     }
-    this.messages.push(message);
+    const after = this.messages.findIndex((other) => comesAfter(other, message));
+    this.messages.splice(after < 0 ? this.messages.length : after, 0, message);
     this.#changed({ message, how: "added" });
     if (isNew) this.#said(message);
   }
@@ -160,8 +163,7 @@ export class Conversation extends EventTarget {
       const raw = { id: data.message_id, role: "ai", text: "", created_at: new Date().toISOString() };
       message = { ...messageFrom(raw), state: "streaming" };
       if (data.start === 0) {
-        this.messages.push(message);
-        this.#changed({ message, how: "added" });
+        this.#place(message, false);
       }
     }
     const text = replaceFrom(message.text, data.start, data.text);
@@ -215,6 +217,15 @@ export class Conversation extends EventTarget {
   #said(message) {
     if (message.role !== "user") this.dispatchEvent(new CustomEvent("said", { detail: message }));
   }
+}
+
+/**
+ * Ids are UUIDv7, which sort by time; what the server does not have yet comes last.
+ *
+ * @param {Message} one @param {Message} other
+ */
+function comesAfter(one, other) {
+  return one.id.startsWith("own-") || one.id > other.id;
 }
 
 /**

@@ -27,10 +27,11 @@ export class Transcript extends PasseurElement {
 
   build() {
     this.welcome = h("div", { class: "welcome" });
+    this.earlier = h("button", { type: "button", class: "text-button earlier", click: () => this.say("passeur-earlier") });
     this.list = h("ol", { class: "messages" });
     this.progress = new Progress();
     this.failure = h("div", { class: "failure", role: "alert" });
-    this.column = h("div", { class: "column" }, this.welcome, this.list, this.progress, this.failure);
+    this.column = h("div", { class: "column" }, this.welcome, this.earlier, this.list, this.progress, this.failure);
     // Focusable, so that the keyboard can scroll it.
     this.pane = h("div", { class: "pane", tabindex: "0", role: "region", scroll: () => this.#scrolled() }, this.column);
     this.below = h("button", { type: "button", class: "below", click: () => this.toEnd(true) }, icon("down", 18));
@@ -51,6 +52,7 @@ export class Transcript extends PasseurElement {
     this.pane?.setAttribute("aria-label", t.transcript);
     this.below?.setAttribute("aria-label", t.toBottom);
     if (this.below) this.below.title = t.toBottom;
+    if (this.earlier) fill(this.earlier, t.earlier);
     if (this.welcome) fill(this.welcome, icon("mark", 44), h("h2", {}, t.welcome), h("p", {}, t.welcomeHow));
     this.#drawFailure();
   }
@@ -89,7 +91,7 @@ export class Transcript extends PasseurElement {
   #change({ message, how, was }) {
     const element = this.#elements.get(was ?? message.id);
     if (how === "removed") {
-      element?.remove();
+      element?.parentElement?.remove();
       this.#elements.delete(message.id);
     } else if (!element) this.#add(message);
     else if (how === "text") element.drawText();
@@ -107,12 +109,29 @@ export class Transcript extends PasseurElement {
   #add(message) {
     const element = MessageElement.of(message);
     this.#elements.set(message.id, element);
-    this.list?.append(h("li", {}, element));
+    this.list?.insertBefore(h("li", {}, element), this.#itemAfter(message));
     this.#emptiness();
     if (message.state === "sending") this.toEnd();
   }
 
+  /** The list's item that comes after a message, null for the end. @param {import("./model.js").Message} message */
+  #itemAfter(message) {
+    const all = this.#conversation?.messages ?? [];
+    const after = all.slice(all.indexOf(message) + 1).map((other) => this.#elements.get(other.id)?.parentElement);
+    return after.find((item) => item?.parentElement === this.list) ?? null;
+  }
+
+  /** Let older messages come in above without moving what is being read. @param {() => void} act */
+  holding(act) {
+    const { pane } = this;
+    const before = pane ? pane.scrollHeight - pane.scrollTop : 0;
+    this.#follows = false;
+    act();
+    if (pane) pane.scrollTop = pane.scrollHeight - before;
+  }
+
   #emptiness() {
+    if (this.earlier) this.earlier.hidden = !this.#conversation?.earlier;
     if (this.welcome) this.welcome.hidden = this.#elements.size > 0;
     this.toggleAttribute("data-empty", this.#elements.size === 0);
   }
