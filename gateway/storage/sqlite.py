@@ -68,8 +68,6 @@ class SqliteConnection:
 class SqliteStore:
     """The embedded store. Open it with `open_sqlite`."""
 
-    exclusive: Final = True
-
     def __init__(
         self, connection: SqliteConnection, release: Callable[[], None], clock: Clock, sink: EventSink
     ) -> None:
@@ -80,6 +78,11 @@ class SqliteStore:
         self._sink = sink
         self._turn = asyncio.Lock()
         self._closed = False
+
+    @property
+    def exclusive(self) -> bool:
+        """The lock file keeps every other process away."""
+        return True
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:

@@ -36,7 +36,7 @@ class Reply:
 
 def compose(result: Result, insufficient_count: int) -> Reply:
     """Decide what is said, after `insufficient_count` questions in a row that the documents could not answer."""
-    problem = None if result.problem is None else plain_problem(result.problem)
+    problem = None if result.problem is None else _plain_problem(result)
     if result.outcome is Outcome.INSUFFICIENT_CONTEXT:
         said = suggest(insufficient_count)
         return _reply(result, said.kind, said.text, said.insufficient_count, problem)
@@ -60,10 +60,15 @@ def failure(error: PasseurError, text: str, language: str) -> Result:
     return Result(Outcome.FAILED, text, language, problem=Problem(error.slug, error.message, resets_at))
 
 
-def plain_problem(problem: Problem) -> Mapping[str, Any]:
-    """Keep a problem as plain data; its message is for operators and goes to the log instead."""
-    resets_at = None if problem.resets_at is None else problem.resets_at.isoformat()
-    return {"type": problem.slug, "resets_at": resets_at}
+def _plain_problem(result: Result) -> Mapping[str, Any]:
+    """Keep a problem as plain data; its own message is for operators and goes to the log instead."""
+    assert result.problem is not None
+    resets_at = result.problem.resets_at
+    return {
+        "type": result.problem.slug,
+        "text_key": notice_key(result),
+        "resets_at": None if resets_at is None else resets_at.isoformat(),
+    }
 
 
 def _spoken(result: Result, insufficient_count: int, problem: Mapping[str, Any] | None) -> Reply:

@@ -52,6 +52,7 @@ class TurnRun:
         self._announcer = announcer
         self._clock = clock
         self._stop = asyncio.Event()
+        self._hushed = False
         self._text = ""
         self._step = ""
 
@@ -72,6 +73,11 @@ class TurnRun:
 
     def stop(self) -> None:
         """Ask the AI server to stop; what was said so far stays."""
+        self._stop.set()
+
+    def hush(self) -> None:
+        """Say no more, and stop: people have the word."""
+        self._hushed = True
         self._stop.set()
 
     async def _stopped(self, conversation: asyncio.Future[Result]) -> Result:
@@ -108,7 +114,8 @@ class TurnRun:
                     return event
                 case Delta(start=start, text=text):
                     self._text = self._text[:start] + text
-                    self._announcer.delta(self.running, start, text)
+                    if not self._hushed:
+                        self._announcer.delta(self.running, start, text)
                 case Step(kind=kind, detail=detail):
                     self._tell(STEPS.get(kind, "api_call"), detail)
         raise NotReady("The AI server ended the turn without a result.")

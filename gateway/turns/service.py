@@ -6,38 +6,33 @@ import asyncio
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from gateway.assistant.contract import HistoryMessage, Question
-from gateway.conversation.history import MESSAGE_LIMIT, select_history
-from gateway.conversation.model import Message, Role, visitor_stream_id
-from gateway.conversation.title import title_of
-from gateway.storage.contract import KeyRecord, TurnRecord
+from gateway.assistant.contract import Outcome
+from gateway.conversation.model import Message, Role
+from gateway.storage.contract import KeyRecord
 from gateway.turns import announcement
-from gateway.turns.question import to_plain
+from gateway.turns.intake import LEASE, streams_of, take_in
 from gateway.turns.reply import compose
 from gateway.turns.runner import TurnRun
-from shared.errors import IdempotencyConflict, NotFound, NotReady, TurnRunning
+from shared.errors import IdempotencyConflict, NotFound, NotReady, PasseurError
 from shared.ids import new_id
 from shared.logs import logger
 
 if TYPE_CHECKING:
     from gateway.assistant.contract import Assistant, Result
-    from gateway.conversation.model import Conversation, Visitor
+    from gateway.conversation.model import Visitor
     from gateway.events.contract import Announcer
     from gateway.identity.projects import Project
-    from gateway.storage.contract import Store
+    from gateway.storage.contract import Store, TurnRecord
     from gateway.storage.transaction import Transaction
+    from gateway.turns.desk import Desk
     from shared.clock import Clock
 
-LEASE: Final = timedelta(seconds=30)
 RENEW_S: Final = 10.0
 CLAIM_LIMIT: Final = 100
 PUBLISH_DELAYS_S: Final = (0.0, 0.1, 0.5, 2.0, 5.0, 10.0)
 """Attempts to publish a result when the store refuses; afterwards the lease runs out and the turn is attached again."""
-HISTORY_READ: Final = 4 * MESSAGE_LIMIT
-ANONYMOUS_BUDGET: Final = "anonymous"
 
 log = logger(__name__)
 
@@ -69,12 +64,15 @@ class Taken:
 class TurnService:
     """The turns of this process."""
 
-    def __init__(self, store: Store, assistant: Assistant, announcer: Announcer, clock: Clock) -> None:
-        """Take the seams; nothing runs until `serve`."""
+    def __init__(
+        self, store: Store, assistant: Assistant, announcer: Announcer, clock: Clock, desk: Desk | None = None
+    ) -> None:
+        """Take the seams; nothing runs until `serve`. `desk` hears what visitors write while a ticket is open."""
         self._store = store
         self._assistant = assistant
         self._announcer = announcer
         self._clock = clock
+        self._desk = desk
         self._owner = new_id(clock.now())
         self._runs: dict[str, TurnRun] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -99,14 +97,28 @@ class TurnService:
 
     async def _take(self, visitor: Visitor, project: Project, message: NewMessage) -> Taken:
         async with self._store.transaction() as tx:
-            conversation = await tx.conversations.owned(message.conversation_id, visitor.id)
-            if conversation is None:
+            conversation = await tx.conversations.hold(message.conversation_id)
+            if conversation is None or conversation.visitor_id != visitor.id:
                 raise NotFound("There is no such conversation.")
             if known := await self._known(tx, visitor, message):
                 return known
             before = await tx.events.position(visitor.stream_id)
-            turn = await self._start(tx, visitor, project, conversation, message)
-        self._launch(turn, visitor.stream_id, attached_again=False)
+            now = self._clock.now()
+            turn = await take_in(
+                tx,
+                self._desk,
+                visitor=visitor,
+                project=project,
+                conversation=conversation,
+                message=message,
+                owner=self._owner,
+                now=now,
+            )
+            if message.key is not None:
+                await tx.keys.add(visitor.id, message.key, KeyRecord(message.digest(), turn.id), now)
+            streams = await streams_of(tx, conversation)
+        if turn.outcome is None:
+            self._launch(turn, streams, attached_again=False)
         return Taken(turn, f"{before.epoch}.{before.head}")
 
     async def wait(self, turn_id: str) -> TurnRecord:
@@ -138,6 +150,24 @@ class TurnService:
         if turn.outcome is not None:
             return False
         return await self._assistant.cancel(visitor.project_id, turn_id)
+
+    async def silence(self, conversation_id: str) -> None:
+        """Stop what runs in a conversation that people took over; nothing of it will be published anyway.
+
+        Raises:
+            NotReady: the store stayed busy.
+        """
+        async with self._store.transaction() as tx:
+            turn = await tx.turns.running_in(conversation_id)
+        if turn is None:
+            return
+        if run := self._runs.get(turn.id):
+            run.hush()
+            return
+        try:
+            await self._assistant.cancel(turn.question["project_id"], turn.id)
+        except PasseurError as exc:
+            log.warning("silence_unanswered", turn_id=turn.id, reason=exc.message)
 
     async def serve(self) -> None:
         """Own turns for ever: take up those left by processes that are gone, and keep our leases."""
@@ -179,60 +209,10 @@ class TurnService:
         first = await tx.events.first_of_turn(visitor.stream_id, turn.id)
         return Taken(turn, f"{position.epoch}.{position.head if first is None else first - 1}")
 
-    async def _start(
-        self, tx: Transaction, visitor: Visitor, project: Project, conversation: Conversation, message: NewMessage
-    ) -> TurnRecord:
-        now = self._clock.now()
-        turn_id, user_message_id, ai_message_id = new_id(now), new_id(now), new_id(now)
-        earlier = await tx.messages.before(conversation.id, conversation.last_position + 1, HISTORY_READ)
-        question = Question(
-            idempotency_key=turn_id,
-            project_id=project.id,
-            assistant=message.assistant,
-            user=visitor.id,
-            budget_user=ANONYMOUS_BUDGET if visitor.subject is None else visitor.id,
-            text=message.text,
-            history=tuple(HistoryMessage(role, text) for role, text in select_history(earlier, conversation.boundary)),
-            language_hint=message.language,
-            contexts=project.contexts_of(visitor),
-        )
-        turn = TurnRecord(
-            id=turn_id,
-            conversation_id=conversation.id,
-            visitor_id=visitor.id,
-            user_message_id=user_message_id,
-            ai_message_id=ai_message_id,
-            question=to_plain(question),
-            owner=self._owner,
-            lease_until=now + LEASE,
-            started_at=now,
-        )
-        if not await tx.turns.start(turn):
-            running = await tx.turns.running_in(conversation.id)
-            assert running is not None
-            raise TurnRunning(running.id)
-        if message.key is not None:
-            await tx.keys.add(visitor.id, message.key, KeyRecord(message.digest(), turn_id), now)
-        if conversation.last_position == 0:
-            await tx.conversations.change(conversation.id, title=title_of(message.text))
-        said = Message(
-            id=user_message_id,
-            conversation_id=conversation.id,
-            position=await tx.conversations.take_position(conversation.id, now),
-            role=Role.USER,
-            kind=None,
-            text=message.text,
-            created_at=now,
-            turn_id=turn_id,
-        )
-        await tx.messages.add(said)
-        await tx.events.append(visitor.stream_id, announcement.message_created(said, project.id))
-        return turn
-
     # ------------------------------------------------------------------ running
 
-    def _launch(self, turn: TurnRecord, stream_id: str, *, attached_again: bool) -> None:
-        run = TurnRun(turn, (stream_id,), self._assistant, self._announcer, self._clock)
+    def _launch(self, turn: TurnRecord, streams: tuple[str, ...], *, attached_again: bool) -> None:
+        run = TurnRun(turn, streams, self._assistant, self._announcer, self._clock)
         self._runs[turn.id] = run
         task = asyncio.create_task(self._run(run, attached_again=attached_again), name=f"turn {turn.id}")
         self._tasks[turn.id] = task
@@ -264,8 +244,12 @@ class TurnService:
     async def _publish_once(self, run: TurnRun, result: Result) -> None:
         turn, now = run.turn, self._clock.now()
         async with self._store.transaction() as tx:
-            conversation = await tx.conversations.get(turn.conversation_id)
+            conversation = await tx.conversations.hold(turn.conversation_id)
             if conversation is None:
+                return
+            streams = await streams_of(tx, conversation)
+            if conversation.escalated:
+                await self._hand_over(tx, turn, streams)
                 return
             reply = compose(result, conversation.insufficient_count)
             if not await tx.turns.end(turn.id, self._owner, result.outcome.value, reply.problem, now):
@@ -287,10 +271,18 @@ class TurnService:
             await tx.messages.add(said)
             await tx.conversations.change(turn.conversation_id, insufficient_count=reply.insufficient_count)
             done = announcement.turn_done(turn, result.outcome.value, reply.problem)
-            for stream_id in run.running.streams:
+            for stream_id in streams:
                 await tx.events.append(stream_id, announcement.message_created(said, conversation.project_id))
                 await tx.events.append(stream_id, done)
         log.info("turn_done", turn_id=turn.id, conversation_id=turn.conversation_id, outcome=result.outcome.value)
+
+    async def _hand_over(self, tx: Transaction, turn: TurnRecord, streams: tuple[str, ...]) -> None:
+        """End a turn in silence: while it ran a ticket was opened, and people have the word."""
+        outcome = Outcome.HANDED_OVER.value
+        if await tx.turns.end(turn.id, self._owner, outcome, None, self._clock.now()):
+            for stream_id in streams:
+                await tx.events.append(stream_id, announcement.turn_done(turn, outcome, None))
+            log.info("turn_done", turn_id=turn.id, conversation_id=turn.conversation_id, outcome=outcome)
 
     # ------------------------------------------------------------------ leases
 
@@ -300,6 +292,11 @@ class TurnService:
             await tx.turns.renew(self._owner, tuple(self._runs), now + LEASE)
             expired_at = None if everyone else now
             taken = await tx.turns.claim(self._owner, tuple(self._runs), expired_at, now + LEASE, CLAIM_LIMIT)
+            streams: dict[str, tuple[str, ...]] = {}
+            for turn in taken:
+                conversation = await tx.conversations.get(turn.conversation_id)
+                assert conversation is not None
+                streams[turn.id] = await streams_of(tx, conversation)
         for turn in taken:
             log.info("turn_taken_up", turn_id=turn.id, conversation_id=turn.conversation_id)
-            self._launch(turn, visitor_stream_id(turn.visitor_id), attached_again=True)
+            self._launch(turn, streams[turn.id], attached_again=True)

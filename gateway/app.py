@@ -1,0 +1,40 @@
+"""Builds the web application of services that others have opened."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from gateway.web import middleware
+from gateway.web.bodies import BODY_LIMIT
+from gateway.web.routes import add_routes
+from gateway.web.services import SERVICES
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from gateway.web.services import Services
+
+
+def build_app(services: Services) -> web.Application:
+    """Make the application; its background work runs from start-up to clean-up."""
+    app = web.Application(middlewares=[middleware.errors, middleware.doors], client_max_size=BODY_LIMIT)
+    app[SERVICES] = services
+    app.on_response_prepare.append(middleware.add_headers)
+    app.cleanup_ctx.append(_background)
+    add_routes(app)
+    return app
+
+
+async def _background(app: web.Application) -> AsyncIterator[None]:
+    services = app[SERVICES]
+    tasks = [
+        asyncio.create_task(services.turns.serve(), name="turn leases"),
+        asyncio.create_task(services.hub.ping_for_ever(), name="stream pings"),
+    ]
+    yield
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,145 @@
+"""Conversations of a visitor."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from gateway.conversation.model import Conversation, Role
+from gateway.conversation.title import title_of
+from gateway.storage.contract import KeyRecord
+from gateway.turns import announcement
+from gateway.web.answers import answer, dump, nothing
+from gateway.web.bodies import idempotency_key, page_limit, path_id, read_body
+from gateway.web.caller import Caller, visitor_of
+from gateway.web.schemas import NewConversation, ReadUpTo
+from gateway.web.services import SERVICES
+from gateway.web.views import conversation_view
+from shared.errors import IdempotencyConflict, InvalidRequest, NotFound, TurnRunning
+from shared.ids import is_id, new_id
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from gateway.storage.transaction import Transaction
+
+PAGE: Final = 20
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+CURSOR: Final = re.compile(r"(\d{1,18})\.([0-9a-f-]{36})", re.ASCII)
+
+
+async def create(request: web.Request) -> web.Response:
+    """Begin a conversation; the same Idempotency-Key gives the same one."""
+    services, caller = request.app[SERVICES], await visitor_of(request)
+    body, key = await read_body(request, NewConversation), idempotency_key(request)
+    digest = hashlib.sha256(dump(["conversation", body.title]).encode()).digest()
+    now = services.clock.now()
+    async with services.store.transaction() as tx:
+        known = None if key is None else await tx.keys.find(caller.visitor.id, key)
+        if known is not None:
+            return answer(await _again(tx, caller, known, digest), 201)
+        conversation = Conversation(
+            id=new_id(now),
+            project_id=caller.project.id,
+            visitor_id=caller.visitor.id,
+            title=title_of(body.title),
+            language=caller.language,
+            created_at=now,
+            updated_at=now,
+        )
+        await tx.conversations.add(conversation)
+        if key is not None:
+            await tx.keys.add(caller.visitor.id, key, KeyRecord(digest, conversation.id), now)
+        return answer(conversation_view(conversation, 0, None), 201)
+
+
+async def _again(tx: Transaction, caller: Caller, known: KeyRecord, digest: bytes) -> dict[str, Any]:
+    conversation = await tx.conversations.owned(known.created_id, caller.visitor.id)
+    if known.body_hash != digest or conversation is None:
+        raise IdempotencyConflict("This Idempotency-Key came before with another body: use a new key.")
+    return await _view(tx, caller, conversation)
+
+
+async def index(request: web.Request) -> web.Response:
+    """List the visitor's conversations, newest activity first."""
+    services, caller = request.app[SERVICES], await visitor_of(request)
+    limit, before = page_limit(request, PAGE), _cursor(request)
+    async with services.store.transaction() as tx:
+        found = await tx.conversations.page(caller.visitor.id, limit + 1, before)
+        views = [await _view(tx, caller, each) for each in found[:limit]]
+    more = len(found) > limit
+    return answer({"conversations": views, "next_cursor": _cursor_of(found[limit - 1]) if more else None})
+
+
+async def show(request: web.Request) -> web.Response:
+    """Show one conversation."""
+    services, caller = request.app[SERVICES], await visitor_of(request)
+    async with services.store.transaction() as tx:
+        return answer(await _view(tx, caller, await owned(tx, caller, request)))
+
+
+async def delete(request: web.Request) -> web.Response:
+    """Remove a conversation with all that was said in it, also from the event stream."""
+    services, caller = request.app[SERVICES], await visitor_of(request)
+    async with services.store.transaction() as tx:
+        conversation = await owned(tx, caller, request)
+        if running := await tx.turns.running_in(conversation.id):
+            raise TurnRunning(running.id)
+        await tx.conversations.delete(conversation.id)
+        await tx.events.erase(caller.visitor.stream_id, conversation.id)
+    return nothing()
+
+
+async def mark_read(request: web.Request) -> web.Response:
+    """Remember how far the visitor has read; a marker never goes back."""
+    services, caller = request.app[SERVICES], await visitor_of(request)
+    body = await read_body(request, ReadUpTo)
+    reader = f"visitor:{caller.visitor.id}"
+    async with services.store.transaction() as tx:
+        conversation = await owned(tx, caller, request)
+        message = await tx.messages.get(body.message_id)
+        if message is None or message.conversation_id != conversation.id:
+            raise NotFound("There is no such message in this conversation.")
+        now = services.clock.now()
+        if await tx.read_markers.advance(conversation.id, reader, message.position, now):
+            event = announcement.read(conversation.id, reader, message.position, message.id)
+            await tx.events.append(caller.visitor.stream_id, event)
+    return nothing()
+
+
+async def owned(tx: Transaction, caller: Caller, request: web.Request) -> Conversation:
+    """Read the conversation in the path, if it is the caller's.
+
+    Raises:
+        NotFound: not there, or not theirs.
+    """
+    conversation = await tx.conversations.owned(path_id(request, "conversation_id"), caller.visitor.id)
+    if conversation is None:
+        raise NotFound("There is no such conversation.")
+    return conversation
+
+
+async def _view(tx: Transaction, caller: Caller, conversation: Conversation) -> dict[str, Any]:
+    marker = await tx.read_markers.position(conversation.id, f"visitor:{caller.visitor.id}")
+    unread = await tx.messages.unread(conversation.id, Role.ADMIN, marker)
+    running = await tx.turns.running_in(conversation.id)
+    return conversation_view(conversation, unread, None if running is None else running.id)
+
+
+def _cursor(request: web.Request) -> tuple[datetime, str] | None:
+    text = request.query.get("cursor")
+    if text is None:
+        return None
+    match = CURSOR.fullmatch(text)
+    if match is None or not is_id(match[2]):
+        raise InvalidRequest.of("cursor", "is not one that we gave")
+    try:
+        return EPOCH + timedelta(microseconds=int(match[1])), match[2]
+    except OverflowError as exc:
+        raise InvalidRequest.of("cursor", "is not one that we gave") from exc
+
+
+def _cursor_of(conversation: Conversation) -> str:
+    return f"{(conversation.updated_at - EPOCH) // timedelta(microseconds=1)}.{conversation.id}"

@@ -1,0 +1,52 @@
+"""Whether the process lives, and whether a question can be answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gateway.web.answers import answer
+from gateway.web.services import SERVICES
+from shared.errors import NotReady
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from gateway.web.services import Services
+
+OK: Final = 200
+UNAVAILABLE: Final = 503
+
+
+async def alive(request: web.Request) -> web.Response:
+    """Touch nothing and answer."""
+    del request
+    return answer({"status": "alive"})
+
+
+async def ready(request: web.Request) -> web.Response:
+    """Tell the truth about new questions: 200 when one can be answered, 503 when not, with the reasons.
+
+    With the AI server away the state is `degraded`, not `down`: messages are still kept and read. A load balancer that
+    should go on sending traffic then asks `/readyz?of=gateway`, which is 503 only while the gateway itself is down.
+    """
+    services = request.app[SERVICES]
+    gateway = await _gateway(services)
+    if gateway["state"] == "down":
+        return answer({"state": "down", "dependencies": {"gateway": gateway}}, UNAVAILABLE)
+    if request.query.get("of") == "gateway":
+        return answer({"state": "ready", "dependencies": {"gateway": gateway}})
+    seen = await services.assistant.readiness()
+    dependencies = {"gateway": gateway, "ai_server": {"state": seen.state, "reasons": list(seen.reasons)}}
+    if not seen.reachable or seen.state == "down":
+        return answer({"state": "degraded", "dependencies": dependencies}, UNAVAILABLE)
+    return answer({"state": seen.state, "dependencies": dependencies}, OK)
+
+
+async def _gateway(services: Services) -> dict[str, Any]:
+    if services.lifecycle.draining:
+        return {"state": "down", "reasons": ["The gateway is stopping."]}
+    try:
+        async with services.store.transaction():
+            return {"state": "ready", "reasons": []}
+    except NotReady as exc:
+        return {"state": "down", "reasons": [exc.message]}

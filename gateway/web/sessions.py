@@ -1,0 +1,42 @@
+"""Visitor sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway.conversation.texts import primary
+from gateway.identity.origins import check_origin
+from gateway.web.answers import answer
+from gateway.web.bodies import read_body
+from gateway.web.caller import bearer, reader_language
+from gateway.web.middleware import address_of
+from gateway.web.schemas import NewSession
+from gateway.web.services import SERVICES
+from shared.errors import Unauthenticated
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+
+async def open_session(request: web.Request) -> web.Response:
+    """Open a session for a new visitor, or renew the bearer's.
+
+    The response holds a secret, so an Idempotency-Key is not honoured here: repeating makes another anonymous visitor.
+    """
+    services = request.app[SERVICES]
+    services.limits.sessions.take(address_of(request))
+    body = await read_body(request, NewSession)
+    found = services.projects.by_public_key(body.public_key)
+    if found is None:
+        raise Unauthenticated
+    project, key = found
+    check_origin(request.headers.get("Origin"), request.headers.get("Host"), key.allowed_origins)
+    token = bearer(request)
+    if token is not None:
+        issued = await services.sessions.renew(token, project)
+    else:
+        asked = primary(body.language)
+        language = asked if asked in project.languages else reader_language(request, project, project.default_language)
+        issued = await services.sessions.open_anonymous(project, language)
+    session = {"token": issued.token, "visitor_id": issued.visitor.id, "expires_at": issued.expires_at.isoformat()}
+    return answer(session, 201)

@@ -1,0 +1,154 @@
+"""A real gateway whose AI server is scripted: `python -m tests.fakes.gateway --port 8080`, for working on the pages.
+
+What you ask decides what happens: «lent» streams slowly, «rien» finds nothing, «panne» fails, «bonjour» greets,
+«long» answers at length, anything else is answered with citations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from aiohttp import web
+
+from gateway.app import build_app
+from gateway.assistant.contract import Citation, Outcome, Passage, Question, Result, Step, TurnEvent
+from gateway.events.hub import Hub
+from gateway.identity.origins import HostGuard
+from gateway.identity.projects import Project, Projects, PublicKey
+from gateway.identity.sessions import SessionService
+from gateway.storage.sqlite import open_sqlite
+from gateway.turns.service import TurnService
+from gateway.web.frames import HttpEncoder
+from gateway.web.services import Limits, LimitSettings, Services
+from shared.clock import Clock, SystemClock
+from shared.errors import ProviderOverloaded
+from tests.fakes.assistant import Pause, ScriptedAssistant, answering, ending
+
+STATIC = Path(__file__).resolve().parents[2] / "gateway" / "static"
+DEMO = Project(
+    id="demo",
+    name="Passeur",
+    languages=("fr", "en", "es"),
+    default_language="fr",
+    public_keys=(PublicKey("pk_demo", frozenset({"https://listed.example"})),),
+    anonymous_contexts=({"scope": ("docs",), "audience": ("public",)},),
+    expose_model=True,
+    expose_cost=True,
+)
+ANSWER = (
+    "Passeur répond à partir de **vos documents** et cite ses sources. "
+    "Quand il ne sait pas, il le dit :\n\n- il demande de reformuler deux fois ;\n- puis il propose une personne."
+)
+PASSAGES = {
+    "chunk-1": Passage(
+        "chunk-1",
+        "Ce que fait Passeur",
+        "https://docs.example/passeur",
+        "Répondre",
+        "Passeur répond à partir de vos documents et cite ses sources. Il ne devine pas.",
+        "fr",
+    ),
+    "chunk-2": Passage(
+        "chunk-2",
+        "Quand il ne sait pas",
+        None,
+        "Reformuler",
+        "Il demande de reformuler deux fois, puis propose une personne.",
+        "fr",
+    ),
+}
+CITATIONS = (
+    Citation("c1", "chunk-1", "Ce que fait Passeur", "https://docs.example/passeur", "cite ses sources", 67),
+    Citation("c2", "chunk-2", "Quand il ne sait pas", None, "reformuler deux fois", len(ANSWER)),
+)
+
+
+def demo_script(question: Question) -> Sequence[TurnEvent | Pause | ProviderOverloaded]:
+    """Decide by what was asked."""
+    asked = question.text.casefold()
+    if "rien" in asked or "nothing" in asked:
+        return ending(Outcome.INSUFFICIENT_CONTEXT, language=question.language_hint)
+    if "panne" in asked:
+        error = ProviderOverloaded("mistral", "is overloaded", started=False, error_class="overloaded")
+        return [Step("intent"), Step("retrieve"), Step("generate"), Pause(0.5), error]
+    if asked.startswith(("bonjour", "hello", "hola")):
+        return [Step("intent"), Result(Outcome.ANSWERED, "Bonjour ! Que cherchez-vous ?", "fr", greeting=True)]
+    if "long" in asked:
+        return answering((ANSWER + "\n\n") * 12, pace_s=0.01, words=2)
+    return answering(ANSWER, citations=CITATIONS, pace_s=0.25 if "lent" in asked or "slow" in asked else 0.03)
+
+
+@asynccontextmanager
+async def open_services(
+    folder: Path,
+    assistant: ScriptedAssistant,
+    *,
+    clock: Clock | None = None,
+    limits: LimitSettings | None = None,
+    projects: Sequence[Project] = (DEMO,),
+    static: Path = STATIC,
+) -> AsyncIterator[Services]:
+    """Open a gateway's services on a private folder."""
+    clock = clock or SystemClock()
+    known = Projects(projects)
+    hub = Hub(HttpEncoder(known), clock)
+    store = await open_sqlite(folder, clock, hub)
+    hub.bind(store)
+    turns = TurnService(store, assistant, hub, clock)
+    services = Services(
+        store=store,
+        sessions=SessionService(store, clock),
+        turns=turns,
+        hub=hub,
+        assistant=assistant,
+        projects=known,
+        limits=Limits(limits or LimitSettings(), clock),
+        hosts=HostGuard({"127.0.0.1", "localhost"}),
+        clock=clock,
+        static=static,
+    )
+    try:
+        yield services
+    finally:
+        await turns.close(grace_s=0)
+        await assistant.close()
+        await store.close()
+
+
+@asynccontextmanager
+async def serving(services: Services, port: int = 0) -> AsyncIterator[str]:
+    """Serve them on loopback and tell the address."""
+    runner = web.AppRunner(build_app(services), handler_cancellation=True, access_log=None)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", port)
+    await site.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        services.hub.close()
+        await runner.cleanup()
+
+
+async def main(port: int, folder: Path) -> None:
+    """Serve until interrupted."""
+    assistant = ScriptedAssistant(demo_script, PASSAGES)
+    generous = replace(LimitSettings(), messages=replace(LimitSettings().messages, burst=1000, per_minute=1000))
+    async with open_services(folder, assistant, limits=generous) as services, serving(services, port) as url:
+        print(f"{url}/chat", flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--data", type=Path, default=None)
+    arguments = parser.parse_args()
+    chosen = arguments.data or Path(tempfile.mkdtemp(prefix="passeur-gateway-"))
+    with suppress(KeyboardInterrupt):
+        asyncio.run(main(arguments.port, chosen))
