@@ -1,0 +1,122 @@
+"""Takes a visitor's message into the conversation, with the turn that it begins, inside the caller's transaction."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from gateway.assistant.contract import HistoryMessage, Outcome, Question
+from gateway.conversation.history import MESSAGE_LIMIT, select_history
+from gateway.conversation.model import Message, Role, staff_stream_id, visitor_stream_id
+from gateway.conversation.title import title_of
+from gateway.storage.contract import TurnRecord
+from gateway.turns import announcement
+from gateway.turns.question import to_plain
+from shared.errors import TurnRunning
+from shared.ids import new_id
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gateway.conversation.model import Conversation, Visitor
+    from gateway.identity.projects import Project
+    from gateway.storage.transaction import Transaction
+    from gateway.turns.desk import Desk
+    from gateway.turns.service import NewMessage
+
+LEASE: Final = timedelta(seconds=30)
+HISTORY_READ: Final = 4 * MESSAGE_LIMIT
+ANONYMOUS_BUDGET: Final = "anonymous"
+
+
+async def streams_of(tx: Transaction, conversation: Conversation) -> tuple[str, ...]:
+    """Name the streams that a conversation concerns: the visitor's, and the staff's once it had a ticket."""
+    visitor = visitor_stream_id(conversation.visitor_id)
+    if await tx.tickets.latest_in(conversation.id) is None:
+        return (visitor,)
+    return (visitor, staff_stream_id(conversation.project_id))
+
+
+async def take_in(
+    tx: Transaction,
+    desk: Desk | None,
+    *,
+    visitor: Visitor,
+    project: Project,
+    conversation: Conversation,
+    message: NewMessage,
+    owner: str,
+    now: datetime,
+) -> TurnRecord:
+    """Keep the message and its turn. While a ticket is open the turn is over at once: people answer, not the AI.
+
+    Raises:
+        TurnRunning: the conversation's last turn is not over.
+    """
+    turn_id, said_id = new_id(now), new_id(now)
+    question = await _question(tx, turn_id, visitor, project, conversation, message)
+    silent = conversation.escalated
+    turn = TurnRecord(
+        id=turn_id,
+        conversation_id=conversation.id,
+        visitor_id=visitor.id,
+        user_message_id=said_id,
+        ai_message_id=new_id(now),
+        question=to_plain(question),
+        owner=owner,
+        lease_until=now + LEASE,
+        started_at=now,
+        outcome=Outcome.HANDED_OVER.value if silent else None,
+        ended_at=now if silent else None,
+    )
+    if not await tx.turns.start(turn):
+        running = await tx.turns.running_in(conversation.id)
+        assert running is not None
+        raise TurnRunning(running.id)
+    if conversation.last_position == 0:
+        await tx.conversations.change(conversation.id, title=title_of(message.text))
+    position = await tx.conversations.take_position(conversation.id, now)
+    said = Message(
+        id=said_id,
+        conversation_id=conversation.id,
+        position=position,
+        role=Role.USER,
+        kind=None,
+        text=message.text,
+        created_at=now,
+        turn_id=turn_id,
+    )
+    await tx.messages.add(said)
+    await _tell(tx, conversation, said, turn)
+    if silent and desk is not None:
+        await desk.heard(tx, conversation, said)
+    return turn
+
+
+async def _question(
+    tx: Transaction,
+    turn_id: str,
+    visitor: Visitor,
+    project: Project,
+    conversation: Conversation,
+    message: NewMessage,
+) -> Question:
+    earlier = await tx.messages.before(conversation.id, conversation.last_position + 1, HISTORY_READ)
+    return Question(
+        idempotency_key=turn_id,
+        project_id=project.id,
+        assistant=message.assistant,
+        user=visitor.id,
+        budget_user=ANONYMOUS_BUDGET if visitor.subject is None else visitor.id,
+        text=message.text,
+        history=tuple(HistoryMessage(role, text) for role, text in select_history(earlier, conversation.boundary)),
+        language_hint=message.language,
+        contexts=project.contexts_of(visitor),
+    )
+
+
+async def _tell(tx: Transaction, conversation: Conversation, said: Message, turn: TurnRecord) -> None:
+    for stream_id in await streams_of(tx, conversation):
+        await tx.events.append(stream_id, announcement.message_created(said, conversation.project_id))
+        if turn.outcome is not None:
+            await tx.events.append(stream_id, announcement.turn_done(turn, turn.outcome, None))
