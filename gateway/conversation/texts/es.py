@@ -33,4 +33,19 @@ TEXTS: Final = {
     ),
     "support_notice_stopped": "Respuesta detenida a petición suya.",
     "support_notice_truncated": "Esta respuesta se cortó antes de terminar.",
+    "support_ticket_opened": (
+        "Su conversación se ha pasado al equipo y el asistente calla desde ahora. "
+        "Puede seguir escribiendo aquí: alguien lo leerá y le responderá."
+    ),
+    "support_ticket_taken_over": "{name}, del equipo, se ha unido a la conversación. El asistente calla desde ahora.",
+    "support_ticket_assigned": "{name}, del equipo, se ocupa de su solicitud.",
+    "support_ticket_resolved": (
+        "El equipo ha marcado esta solicitud como resuelta. El asistente vuelve a responder; "
+        "pida una persona cuando la necesite."
+    ),
+    "support_ticket_reopened": "El equipo ha retomado esta solicitud. El asistente calla.",
+    "support_notification_reply": "{name}, del equipo, le ha respondido.",
+    "support_notification_resolved": "Su solicitud se ha marcado como resuelta.",
+    "support_notification_reopened": "Su solicitud se ha retomado.",
+    "support_notification_assigned": "{name} le ha confiado un tique: {title}",
 }

@@ -33,4 +33,19 @@ TEXTS: Final = {
     ),
     "support_notice_stopped": "Réponse arrêtée à votre demande.",
     "support_notice_truncated": "Cette réponse a été coupée avant la fin.",
+    "support_ticket_opened": (
+        "Votre conversation a été transmise à l’équipe, et l’assistant se tait désormais. "
+        "Vous pouvez continuer à écrire ici : quelqu’un vous lira et vous répondra."
+    ),
+    "support_ticket_taken_over": "{name}, de l’équipe, a rejoint la conversation. L’assistant se tait désormais.",
+    "support_ticket_assigned": "{name}, de l’équipe, s’occupe de votre demande.",
+    "support_ticket_resolved": (
+        "L’équipe a marqué cette demande comme résolue. L’assistant répond de nouveau ; "
+        "demandez une personne quand vous en avez besoin."
+    ),
+    "support_ticket_reopened": "L’équipe a repris cette demande. L’assistant se tait.",
+    "support_notification_reply": "{name}, de l’équipe, vous a répondu.",
+    "support_notification_resolved": "Votre demande a été marquée comme résolue.",
+    "support_notification_reopened": "Votre demande a été reprise.",
+    "support_notification_assigned": "{name} vous a confié un ticket : {title}",
 }
