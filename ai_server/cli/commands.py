@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ai_server.cli import clients
+from ai_server.cli import clients, documents, ingest
 
 if TYPE_CHECKING:
     from ai_server.cli.command import Command
 
-COMMANDS: Final[tuple[Command, ...]] = (clients,)
+COMMANDS: Final[tuple[Command, ...]] = (clients, ingest, documents)
 """A new command adds its module here. `serve` and `check` belong to `__main__`."""

@@ -7,6 +7,7 @@ Chroma's own embedder is never built, so nothing is ever downloaded.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,12 +144,11 @@ def recall(fingerprint: str, hashes: Sequence[str]) -> dict[str, PassageVectors]
     """Give the cached vectors of those texts that have some."""
     found: dict[str, PassageVectors] = {}
     for start in range(0, len(hashes), _CACHE_PAGE):
-        part = list(hashes[start : start + _CACHE_PAGE])
-        marks = ",".join("?" * len(part))
+        part = json.dumps(hashes[start : start + _CACHE_PAGE])
         rows = _Opened.cache.execute(
             "select hash, dimension, whole, sentences, scales from vectors where fingerprint = ? "
-            f"and hash in ({marks})",
-            (fingerprint, *part),
+            "and hash in (select value from json_each(?))",
+            (fingerprint, part),
         )
         found.update(_unpacked(rows))
     return found

@@ -29,7 +29,7 @@ from shared.errors import InvalidRequest, NotFound, NotReady, SyncRunning
 from shared.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -165,6 +165,21 @@ class KnowledgeService:
         readable = None if chunk is None else library.readable(chunk, contexts)
         return readable if readable is not None and readable.quotable else None
 
+    def declares(self, project_id: str, source_id: str) -> bool:
+        """Whether the project's settings declare this source."""
+        return any(source.source_id == source_id for source in self._library(project_id).project.sources)
+
+    def source(self, project_id: str, source_id: str) -> SourceSpec:
+        """Find a source that was declared, or given with an earlier sync.
+
+        Raises:
+            NotFound: neither.
+        """
+        found = self._sources(project_id).get(source_id)
+        if found is None:
+            raise NotFound(f"No source `{source_id}` in project `{project_id}`: declare it, or give its folder.")
+        return found
+
     async def sources(self, project_id: str) -> Sequence[SourceEntry]:
         """List sources with counts, by id."""
         documents = await self._registry.documents(self._library(project_id).project.project_id, "")
@@ -196,7 +211,7 @@ class KnowledgeService:
 
     # ---------------------------------------------------------------- writing
 
-    async def sync(self, project_id: str, source: SourceSpec) -> AsyncIterator[SyncEvent]:
+    async def sync(self, project_id: str, source: SourceSpec) -> AsyncGenerator[SyncEvent, None]:
         """Bring the index in line with a folder; see `Knowledge.sync`."""
         library = self._library(project_id)
         snapshot = library.ready()

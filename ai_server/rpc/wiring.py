@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ai_server.rpc import readiness
+from ai_server.rpc import documents, readiness
 
 if TYPE_CHECKING:
     from ai_server.rpc.offer import Offer
 
-OFFERS: Final[tuple[Offer, ...]] = (readiness.OFFER,)
+OFFERS: Final[tuple[Offer, ...]] = (documents.OFFER, readiness.OFFER)
 """In the order of the proto folder. A new service adds its `OFFER` here."""

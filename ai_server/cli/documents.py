@@ -1,0 +1,79 @@
+"""`documents`: what the index holds, and why a document was taken or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shared.pb.passeur.v1 import documents_pb2, documents_pb2_grpc
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ai_server.cli.command import CommandContext
+    from ai_server.cli.connection import Connection
+
+NAME: Final = "documents"
+HELP: Final = "list documents, or explain one"
+_PAGE: Final = 500
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add `list` and `explain`."""
+    actions = parser.add_subparsers(dest="action", required=True)
+    listing = actions.add_parser("list", help="sources and their documents")
+    explain = actions.add_parser("explain", help="what the index holds of one document")
+    for each in (listing, explain):
+        each.add_argument("--project", default="demo", help="project id (default: demo)")
+    listing.add_argument("--source", default="", help="only this source")
+    explain.add_argument("source")
+    explain.add_argument("path")
+
+
+async def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Ask the running server and print."""
+    async with context.connect() as connection:
+        stub = documents_pb2_grpc.DocumentsServiceStub(connection.channel)
+        if arguments.action == "list":
+            await _list(stub, arguments, connection)
+        else:
+            await _explain(stub, arguments, connection)
+    return 0
+
+
+async def _list(
+    stub: documents_pb2_grpc.DocumentsServiceStub, arguments: argparse.Namespace, connection: Connection
+) -> None:
+    token = ""
+    first = True
+    while first or token:
+        request = documents_pb2.ListRequest(
+            project_id=arguments.project, source_id=arguments.source, page_size=_PAGE, page_token=token
+        )
+        page = await stub.List(request, metadata=connection.metadata)
+        if first:
+            for source in page.sources:
+                counts = f"{source.document_count} documents, {source.chunk_count} passages"
+                print(f"{source.source_id}\t{counts}\t{source.root}")
+        for entry in page.documents:
+            print(_told(entry))
+        first, token = False, page.next_page_token
+
+
+def _told(entry: documents_pb2.DocumentEntry) -> str:
+    status = documents_pb2.FileStatus.Name(entry.status).removeprefix("FILE_STATUS_").lower()
+    detail = entry.reason or f"{entry.chunk_count} passages, {entry.language}, {entry.title}"
+    return f"  {status:9} {entry.source_id}/{entry.path}\t{detail}"
+
+
+async def _explain(
+    stub: documents_pb2_grpc.DocumentsServiceStub, arguments: argparse.Namespace, connection: Connection
+) -> None:
+    request = documents_pb2.ExplainRequest(
+        project_id=arguments.project, source_id=arguments.source, path=arguments.path
+    )
+    found = await stub.Explain(request, metadata=connection.metadata)
+    print(_told(found.document).strip())
+    for key, values in sorted(found.document.metadata.items()):
+        print(f"  {key}: {', '.join(values.values)}")
+    for chunk in found.chunks:
+        print(f"\n{chunk.chunk_id}  {chunk.heading}  ({chunk.character_count} characters)\n{chunk.text}")

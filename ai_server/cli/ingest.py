@@ -1,0 +1,145 @@
+"""`ingest`: bring the index in line with a folder, or with every declared source; a line for each file."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.pb.passeur.v1 import common_pb2, documents_pb2, documents_pb2_grpc
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ai_server.cli.command import CommandContext
+    from ai_server.cli.connection import Connection
+
+NAME: Final = "ingest"
+HELP: Final = "index a folder of documents, or every source that the project declares"
+_BAR_WIDTH: Final = 24
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the folder and what is known of its documents."""
+    parser.add_argument("--project", default="demo", help="project id (default: demo)")
+    parser.add_argument("--docs", type=Path, help="folder to index; without it, every declared source")
+    parser.add_argument("--meta", default="", help="metadata of all its documents: 'scope=docs audience=public,staff'")
+    parser.add_argument("--source", default="", help="name of the source (default: the folder's name)")
+    parser.add_argument("--quiet", action="store_true", help="only files that were rejected, and the summary")
+
+
+async def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Sync through the running server; exits 1 when a file was rejected for want of a working index only."""
+    try:
+        defaults = _defaults(arguments.meta)
+    except ValueError as exc:
+        print(exc, file=sys.stderr)
+        return 2
+    async with context.connect() as connection:
+        for request in await _requests(arguments, defaults, connection):
+            await _sync(request, connection, quiet=arguments.quiet)
+    return 0
+
+
+def _defaults(meta: str) -> dict[str, common_pb2.Values]:
+    """Read `key=value,value key=value`.
+
+    Raises:
+        ValueError: a part without `=`.
+    """
+    found: dict[str, common_pb2.Values] = {}
+    for part in meta.split():
+        key, equals, values = part.partition("=")
+        if not (key and equals and values):
+            raise ValueError(f"--meta: `{part}` is not key=value")
+        found[key] = common_pb2.Values(values=values.split(","))
+    return found
+
+
+async def _requests(
+    arguments: argparse.Namespace, defaults: dict[str, common_pb2.Values], connection: Connection
+) -> list[documents_pb2.SyncRequest]:
+    if arguments.docs is not None:
+        root = str(arguments.docs.resolve())
+        given = {"source_id": arguments.source, "root": root, "defaults": defaults}
+        return [documents_pb2.SyncRequest(project_id=arguments.project, **given)]
+    if arguments.source:
+        return [documents_pb2.SyncRequest(project_id=arguments.project, source_id=arguments.source)]
+    stub = documents_pb2_grpc.DocumentsServiceStub(connection.channel)
+    listed = await stub.List(
+        documents_pb2.ListRequest(project_id=arguments.project, page_size=1), metadata=connection.metadata
+    )
+    return [
+        documents_pb2.SyncRequest(project_id=arguments.project, source_id=source.source_id)
+        for source in listed.sources
+        if not source.managed
+    ]
+
+
+async def _sync(request: documents_pb2.SyncRequest, connection: Connection, *, quiet: bool) -> None:
+    stub = documents_pb2_grpc.DocumentsServiceStub(connection.channel)
+    bar = _Bar(request.source_id or Path(request.root).name)
+    async for response in stub.Sync(request, metadata=connection.metadata):
+        kind = response.WhichOneof("event")
+        if kind == "file":
+            line = response.file
+            if not quiet or line.status == documents_pb2.FILE_STATUS_REJECTED:
+                bar.say(_told(line))
+        elif kind == "progress":
+            bar.move(response.progress)
+        else:
+            bar.say(_summed_up(bar.name, response.summary))
+
+
+def _told(line: documents_pb2.FileLine) -> str:
+    status = documents_pb2.FileStatus.Name(line.status).removeprefix("FILE_STATUS_").lower()
+    parts = [f"{status:9} {line.path}"]
+    if line.chunk_count:
+        parts.append(f"{line.chunk_count} passages")
+    if line.moved_from:
+        parts.append(f"from {line.moved_from}")
+    if line.undeclared_key_count:
+        parts.append(f"{line.undeclared_key_count} undeclared keys kept")
+    if line.reason:
+        parts.append(line.reason)
+    return "  ".join(parts)
+
+
+def _summed_up(name: str, summary: documents_pb2.SyncSummary) -> str:
+    names = ("indexed", "unchanged", "moved", "removed", "rejected", "skipped")
+    files = ", ".join(f"{count} {word}" for word in names if (count := getattr(summary, f"{word}_count")))
+    return (
+        f"{name}: {files or 'no files'}; {summary.chunks_embedded_count} passages embedded, "
+        f"{summary.chunks_reused_count} reused, {summary.chunks_removed_count} removed, "
+        f"in {summary.duration_ms / 1000:.1f} s"
+    )
+
+
+class _Bar:
+    """A progress bar on a terminal's standard error; nothing elsewhere."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._shown = sys.stderr.isatty()
+
+    def say(self, line: str) -> None:
+        self._clear()
+        print(line, flush=True)
+
+    def move(self, progress: Any) -> None:
+        if not self._shown:
+            return
+        share = progress.files_done_count / max(progress.files_total_count, 1)
+        full = round(share * _BAR_WIDTH)
+        text = (
+            f"{self.name} [{'#' * full}{'.' * (_BAR_WIDTH - full)}] "
+            f"{progress.files_done_count}/{progress.files_total_count} files, "
+            f"{progress.chunks_embedded_count} passages embedded"
+        )
+        self._clear()
+        print(text[: shutil.get_terminal_size().columns - 1], end="", file=sys.stderr, flush=True)
+
+    def _clear(self) -> None:
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

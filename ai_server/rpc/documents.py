@@ -1,0 +1,238 @@
+"""DocumentsService: keeps the index equal to the declared folders, and shows passages to those who may read them."""
+
+from __future__ import annotations
+
+import re
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ai_server.clients import Scope
+from ai_server.knowledge.contract import FileLine, FileStatus, SourceSpec, SyncProgress, SyncSummary
+from ai_server.rpc import caller
+from ai_server.rpc.offer import Offer
+from shared.errors import InvalidRequest, NotFound, NotImplementedHere
+from shared.pb.passeur.v1 import common_pb2, documents_pb2, documents_pb2_grpc
+from shared.text import text_violation
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Mapping
+
+    from ai_server.knowledge.contract import Chunk, DocumentEntry, SyncEvent
+    from ai_server.services import Services
+
+SOURCE_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+PATH_LIMIT: Final = 4_096
+VALUE_LIMIT: Final = 200
+VALUES_LIMIT: Final = 100
+PAGE_DEFAULT, PAGE_LIMIT = 100, 1_000
+UNDECLARED_KEY_MAP: Final = {"lang": "language"}
+"""Renames in a folder that no settings declare: `lang` is what most front matter calls it."""
+STATUSES: Final = {status: getattr(documents_pb2, f"FILE_STATUS_{status.name}") for status in FileStatus}
+
+
+class DocumentsServicer(documents_pb2_grpc.DocumentsServiceServicer):
+    """Converts, and checks what a message cannot say of itself."""
+
+    def __init__(self, services: Services) -> None:
+        """Take the doors; documents and projects are used."""
+        self._services = services
+
+    async def Sync(self, request: Any, context: Any) -> AsyncIterator[documents_pb2.SyncResponse]:
+        """Sync one source, a message for each file and step."""
+        client = caller.client_for(request.project_id)
+        if request.root:
+            client.require(Scope.ADMIN)
+        knowledge = await self._services.knowledge()
+        source = _given(request) if request.root else knowledge.source(request.project_id, request.source_id)
+        if request.root and knowledge.declares(request.project_id, source.source_id):
+            raise InvalidRequest.of("root", f"`{source.source_id}` is declared in the settings: leave the root empty")
+        async with aclosing(knowledge.sync(request.project_id, source)) as events:
+            async for event in events:
+                yield _sync_response(event)
+
+    async def List(self, request: Any, context: Any) -> documents_pb2.ListResponse:
+        """List sources, and documents by page."""
+        caller.client_for(request.project_id)
+        size = request.page_size or PAGE_DEFAULT
+        if not 1 <= size <= PAGE_LIMIT:
+            raise InvalidRequest.of("page_size", f"must be 1 to {PAGE_LIMIT:,}")
+        knowledge = await self._services.knowledge()
+        found = await knowledge.documents(request.project_id, request.source_id, size, request.page_token)
+        response = documents_pb2.ListResponse(documents=[_document(each) for each in found])
+        for each in await knowledge.sources(request.project_id):
+            response.sources.add(
+                source_id=each.source_id,
+                root=each.root,
+                managed=each.managed,
+                document_count=each.document_count,
+                chunk_count=each.chunk_count,
+            )
+        if len(found) == size:
+            response.next_page_token = f"{found[-1].source_id}/{found[-1].path}"
+        return response
+
+    async def Explain(self, request: Any, context: Any) -> documents_pb2.ExplainResponse:
+        """Say what the index holds of one document."""
+        caller.client_for(request.project_id)
+        knowledge = await self._services.knowledge()
+        entry, chunks = await knowledge.explain(request.project_id, request.source_id, request.path)
+        return documents_pb2.ExplainResponse(document=_document(entry), chunks=[_chunk(each) for each in chunks])
+
+    async def GetPassage(self, request: Any, context: Any) -> documents_pb2.GetPassageResponse:
+        """Give a passage to those who may read it."""
+        caller.client_for(request.project_id)
+        contexts = [
+            {key: frozenset(values.values) for key, values in each.allowed.items()}
+            for each in request.retrieval_contexts
+        ]
+        knowledge = await self._services.knowledge()
+        chunk = await knowledge.passage(request.project_id, request.chunk_id, contexts)
+        if chunk is None:
+            raise NotFound("No such passage, or it is not yours to read.")
+        response = documents_pb2.GetPassageResponse(
+            chunk_id=chunk.chunk_id,
+            title=chunk.title,
+            heading=chunk.heading,
+            text=chunk.text,
+            language=chunk.language,
+        )
+        if chunk.url is not None:
+            response.url = chunk.url
+        return response
+
+    async def Upsert(self, request: Any, context: Any) -> documents_pb2.UpsertResponse:
+        """Comes later."""
+        raise NotImplementedHere("managed sources (Upsert)")
+
+    async def Delete(self, request: Any, context: Any) -> documents_pb2.DeleteResponse:
+        """Comes later."""
+        raise NotImplementedHere("managed sources (Delete)")
+
+    async def Extract(self, request_iterator: Any, context: Any) -> documents_pb2.ExtractResponse:
+        """Comes later."""
+        raise NotImplementedHere("text of attachments (Extract)")
+
+    async def Audit(self, request: Any, context: Any) -> documents_pb2.DocumentsServiceAuditResponse:
+        """Comes later."""
+        raise NotImplementedHere("index audit (Audit)")
+
+    async def Rebuild(self, request: Any, context: Any) -> AsyncIterator[documents_pb2.RebuildResponse]:
+        """Comes later."""
+        raise NotImplementedHere("index rebuild (Rebuild)")
+        yield  # pragma: no cover - makes this a stream
+
+    async def Reindex(self, request: Any, context: Any) -> AsyncIterator[documents_pb2.ReindexResponse]:
+        """Comes later."""
+        raise NotImplementedHere("change of the embedding model (Reindex)")
+        yield  # pragma: no cover - makes this a stream
+
+    async def Rollback(self, request: Any, context: Any) -> documents_pb2.RollbackResponse:
+        """Comes later."""
+        raise NotImplementedHere("change of the embedding model (Rollback)")
+
+    async def Calibrate(self, request: Any, context: Any) -> documents_pb2.CalibrateResponse:
+        """Comes later."""
+        raise NotImplementedHere("calibration of the gate (Calibrate)")
+
+
+def _given(request: Any) -> SourceSpec:
+    """Make the source that a request describes: a folder that no settings declare.
+
+    Raises:
+        InvalidRequest: every field that is wrong.
+    """
+    faults = [
+        *_value_faults(request.defaults),
+        fault if (fault := text_violation("root", request.root, limit=PATH_LIMIT)) is not None else None,
+    ]
+    root = Path(request.root)
+    if not root.is_absolute():
+        raise InvalidRequest.of("root", "must be an absolute path")
+    kept = [fault for fault in faults if fault is not None]
+    if kept:
+        raise InvalidRequest(kept)
+    source_id = request.source_id or re.sub(r"[^a-z0-9_-]+", "-", root.name.lower()).strip("-_")[:63]
+    if SOURCE_ID.fullmatch(source_id) is None:
+        raise InvalidRequest.of("source_id", "must be small letters, digits, - and _, at most 63")
+    defaults = {key: tuple(values.values) for key, values in request.defaults.items()}
+    return SourceSpec(source_id, root, defaults, UNDECLARED_KEY_MAP)
+
+
+def _value_faults(defaults: Mapping[str, Any]) -> Iterable[Any]:
+    for key, values in defaults.items():
+        yield text_violation("defaults", key, limit=VALUE_LIMIT)
+        for value in values.values[: VALUES_LIMIT + 1]:
+            yield text_violation(f"defaults.{key}", value, limit=VALUE_LIMIT)
+
+
+def _sync_response(event: SyncEvent) -> documents_pb2.SyncResponse:
+    if isinstance(event, FileLine):
+        return documents_pb2.SyncResponse(file=_file(event))
+    if isinstance(event, SyncProgress):
+        return documents_pb2.SyncResponse(progress=_progress(event))
+    return documents_pb2.SyncResponse(summary=_summary(event))
+
+
+def _file(line: FileLine) -> documents_pb2.FileLine:
+    return documents_pb2.FileLine(
+        path=line.path,
+        status=STATUSES[line.status],
+        chunk_count=line.chunk_count,
+        reason=line.reason,
+        undeclared_key_count=line.undeclared_key_count,
+        moved_from=line.moved_from,
+    )
+
+
+def _progress(event: SyncProgress) -> documents_pb2.SyncProgress:
+    return documents_pb2.SyncProgress(
+        files_done_count=event.files_done,
+        files_total_count=event.files_total,
+        chunks_embedded_count=event.chunks_embedded,
+        chunks_total_count=event.chunks_total,
+    )
+
+
+def _summary(event: SyncSummary) -> documents_pb2.SyncSummary:
+    counts = {f"{status.value}_count": event.files.get(status, 0) for status in FileStatus}
+    return documents_pb2.SyncSummary(
+        **counts,
+        chunks_embedded_count=event.chunks_embedded,
+        chunks_reused_count=event.chunks_reused,
+        chunks_removed_count=event.chunks_removed,
+        duration_ms=int(event.duration_s * 1000),
+        cost_nanousd=event.cost_nanousd,
+        index_generation=event.generation,
+    )
+
+
+def _document(entry: DocumentEntry) -> documents_pb2.DocumentEntry:
+    made = documents_pb2.DocumentEntry(
+        source_id=entry.source_id,
+        path=entry.path,
+        status=STATUSES[entry.status],
+        reason=entry.reason,
+        chunk_count=entry.chunk_count,
+        title=entry.title,
+        language=entry.language,
+        metadata={key: common_pb2.Values(values=values) for key, values in entry.metadata.items()},
+        content_sha256=entry.content_sha256,
+    )
+    made.synced_at.FromDatetime(entry.synced_at)
+    return made
+
+
+def _chunk(chunk: Chunk) -> documents_pb2.ChunkEntry:
+    return documents_pb2.ChunkEntry(
+        chunk_id=chunk.chunk_id, heading=chunk.heading, character_count=len(chunk.text), text=chunk.text
+    )
+
+
+OFFER: Final = Offer(
+    descriptor=documents_pb2.DESCRIPTOR.services_by_name["DocumentsService"],
+    servicer=DocumentsServicer,
+    add=documents_pb2_grpc.add_DocumentsServiceServicer_to_server,
+    scope=Scope.DOCUMENTS,
+    exceptions={"GetPassage": Scope.ANSWER, "Extract": Scope.ANSWER},
+)

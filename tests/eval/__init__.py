@@ -1,0 +1,1 @@
+"""Figures on the handed sets: `python -m tests.eval E=retrieval`."""

@@ -1,0 +1,147 @@
+"""The handed sets, as passages and questions."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ai_server.knowledge import documents
+from ai_server.knowledge.contract import Chunk, ProjectKnowledge, SourceSpec
+from ai_server.knowledge.loaders.model import Rejected
+
+LANGUAGES = ("fr", "en", "es")
+OPEN_VALUES = {"audience": ("public",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with the ids of the passages that hold its answer (none: unknown or unanswerable)."""
+
+    text: str
+    language: str
+    gold: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class EvalSet:
+    """Questions to be asked of passages."""
+
+    name: str
+    passages: list[Chunk]
+    questions: list[Question] = field(default_factory=list)
+
+
+def chunk(pid: str, title: str, text: str, language: str, path: str = "") -> Chunk:
+    """Make a passage that everybody may read."""
+    return Chunk(
+        pid, "eval", path or pid, title, None, "", text, language, {**OPEN_VALUES, "language": (language,)}, True
+    )
+
+
+class HandedSets:
+    """Reads the handed folder; each reader gives what its name says."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def rows(self, name: str) -> list[dict]:
+        path = self.root / name
+        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+        with opened as file:
+            return [json.loads(line) for line in file]
+
+    def squad2(self) -> EvalSet:
+        return self._paired("squad2_en", answerable=True)
+
+    def squad2_unanswerable(self) -> EvalSet:
+        return self._paired("squad2_en", answerable=False)
+
+    def piaf(self) -> EvalSet:
+        return self._paired("piaf_fr", answerable=True)
+
+    def _paired(self, name: str, *, answerable: bool) -> EvalSet:
+        passages = self._passages(f"retrieval/{name}.passages.jsonl.gz")
+        questions = [
+            Question(row["question"], row["lang"], frozenset(row["gold_pids"]))
+            for row in self.rows(f"retrieval/{name}.questions.jsonl.gz")
+            if row["answerable"] is answerable
+        ]
+        return EvalSet(name, passages, questions)
+
+    def _passages(self, name: str, *, holdout: bool | None = None, language: str = "") -> list[Chunk]:
+        return [
+            chunk(row["pid"], row["title"], row["text"], row["lang"])
+            for row in self.rows(name)
+            if (holdout is None or row.get("holdout") is holdout) and language in {"", row["lang"]}
+        ]
+
+    def xquad(self, asked: str, held: str) -> EvalSet:
+        """Questions in one language; passages in one language, or in both with `held` empty."""
+        questions: list[Question] = []
+        for row in self.rows("retrieval/xquad_en_es.questions.jsonl.gz"):
+            if row["lang"] == asked:
+                own, other = set(row["gold_pids"]), {row["other_lang_pid"]}
+                gold = own if held == asked else other if held else own | other
+                questions.append(Question(row["question"], asked, frozenset(gold)))
+        passages = self._passages("retrieval/xquad_en_es.passages.jsonl.gz", language=held)
+        return EvalSet(f"xquad_{asked}→{held or 'en+es'}", passages, questions)
+
+    def without_holdout(self, name: str) -> tuple[EvalSet, EvalSet]:
+        """The same index without its held-out passages: questions it can answer, and those it cannot."""
+        passages = self._passages(f"retrieval/{name}.passages.jsonl.gz", holdout=False)
+        rows = [row for row in self.rows(f"retrieval/{name}.questions.jsonl.gz") if row["answerable"]]
+        kept, lost = (
+            [
+                Question(row["question"], row["lang"], frozenset(row["gold_pids"]))
+                for row in rows
+                if row["gold_in_holdout"] is gone
+            ]
+            for gone in (False, True)
+        )
+        return EvalSet(f"{name} kept", passages, kept), EvalSet(f"{name} holdout", passages, lost)
+
+    def service_public(self) -> EvalSet:
+        """Help questions; a passage of the right file counts."""
+        passages = self.tree("service_public_fr", "fr")
+        by_file: dict[str, set[str]] = {}
+        for each in passages:
+            by_file.setdefault(f"docs/service_public_fr/{each.path}", set()).add(each.chunk_id)
+        questions = [
+            Question(row["question"], row["lang"], frozenset().union(*(by_file.get(f, ()) for f in row["gold_files"])))
+            for row in self.rows("retrieval/service_public_fr.questions.jsonl")
+        ]
+        return EvalSet("service_public_fr", passages, questions)
+
+    def tree(self, name: str, language: str) -> list[Chunk]:
+        """A documentation tree as the product cuts it."""
+        root = self.root / "docs" / name
+        source = SourceSpec(name, root, {"language": (language,), **OPEN_VALUES}, {})
+        project = ProjectKnowledge("eval", (source,), (), LANGUAGES)
+        found: list[Chunk] = []
+        for path in sorted(path for path in root.rglob("*") if path.suffix in documents.SUFFIXES):
+            relative = path.relative_to(root).as_posix()
+            try:
+                loaded = documents.load(relative, path.read_bytes())
+                found += documents.prepare(relative, loaded, [], source, project).chunks
+            except Rejected:
+                continue
+        return found
+
+    def nomiracl(self, language: str) -> list[tuple[Question, list[Chunk], bool]]:
+        """Each question with its own ten passages, and whether people found one of them relevant."""
+        return [
+            (
+                Question(row["question"], language),
+                [chunk(p["pid"], p["title"], p["text"], language) for p in row["passages"]],
+                row["answerable"],
+            )
+            for row in self.rows(f"retrieval/nomiracl_{language}.jsonl.gz")
+        ]
+
+    def clinc(self) -> list[Question]:
+        """Requests to a bank's and a phone's assistant, and chit-chat: out of any documentation's domain."""
+        return [
+            Question(row["text"], "en") for row in self.rows("intents/clinc150_en.jsonl.gz") if row["split"] == "test"
+        ]
