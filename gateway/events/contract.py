@@ -70,6 +70,38 @@ class Sink(Protocol):
         ...
 
 
+class Audience(Protocol):
+    """Chooses, for one reader of a stream that many share, what they see of it."""
+
+    def sees(self, event: StoredEvent) -> bool:
+        """Tell whether a stored event is for this reader. Asked of every event once, in order."""
+        ...
+
+    def follows(self, conversation_id: str) -> bool:
+        """Tell whether running text of a conversation is for this reader."""
+        ...
+
+    def hears(self, conversation_id: str, sender: str) -> bool:
+        """Tell whether a passing word about a conversation, from `sender`, is for this reader."""
+        ...
+
+
+class Whisperer(Protocol):
+    """The hub as those see it who tell what is not worth keeping, such as that someone is typing."""
+
+    def whisper(
+        self,
+        stream_ids: tuple[str, ...],
+        event_type: str,
+        data: Mapping[str, Any],
+        *,
+        conversation_id: str,
+        sender: str,
+    ) -> None:
+        """Tell whoever is live now; a reader that lags hears nothing."""
+        ...
+
+
 class Announcer(Protocol):
     """The hub as a turn sees it: running text and steps, which are told but not stored."""
 

@@ -22,7 +22,7 @@ from shared.logs import logger
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from gateway.events.contract import Encoder, Running, Sink
+    from gateway.events.contract import Audience, Encoder, Running, Sink
     from gateway.storage.contract import Store, StoredEvent, StreamPosition
     from shared.clock import Clock
 
@@ -78,13 +78,14 @@ class Hub:
         language: str,
         channels: frozenset[str] = CHANNELS,
         turn_id: str | None = None,
+        audience: Audience | None = None,
     ) -> AsyncIterator[Reader]:
         """Serve a reader while the block runs; wait on its `finished` inside.
 
         Raises:
             NotReady: the store cannot be read.
         """
-        reader = Reader(stream_id, sink, language, channels, turn_id)
+        reader = Reader(stream_id, sink, language, channels, turn_id, audience)
         stream = self._streams.setdefault(stream_id, _Stream())
         stream.readers[id(reader)] = reader
         try:
@@ -188,11 +189,31 @@ class Hub:
                 stream.texts.pop(running.message_id, None)
                 self._forget_if_idle(stream_id, stream)
 
+    def whisper(
+        self,
+        stream_ids: tuple[str, ...],
+        event_type: str,
+        data: Mapping[str, Any],
+        *,
+        conversation_id: str,
+        sender: str,
+    ) -> None:
+        """Tell whoever is live now something that is not kept; see `gateway.events.contract.Whisperer`."""
+        encoded: bytes | None = None
+        for stream_id in stream_ids:
+            stream = self._streams.get(stream_id)
+            for reader in () if stream is None else tuple(stream.readers.values()):
+                if reader.state is not State.LIVE or not reader.wants_whisper(conversation_id, sender):
+                    continue
+                if reader.sink.buffered() <= BUFFER_LIMIT:
+                    encoded = self._encoder.passing(event_type, data) if encoded is None else encoded
+                    reader.sink.write(encoded)
+
     def _tell(self, running: Running, event_type: str, data: Mapping[str, Any]) -> None:
         encoded: bytes | None = None
         for stream_id in running.streams:
             for reader in tuple(self._streams[stream_id].readers.values()):
-                if reader.state is not State.LIVE or not reader.wants_turn(running.turn_id):
+                if reader.state is not State.LIVE or not reader.wants_running(running):
                     continue
                 if reader.sink.buffered() > BUFFER_LIMIT:
                     self._catch_up(reader)
@@ -256,7 +277,7 @@ class Hub:
             return
         reader.state = State.LIVE
         for text in self._streams[reader.stream_id].texts.values():
-            if reader.wants_turn(text.running.turn_id):
+            if reader.wants_running(text.running):
                 for step in text.steps:
                     reader.sink.write(self._encoder.passing("turn.step", step))
                 if so_far := text.so_far():

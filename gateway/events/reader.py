@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateway.events.contract import Sink
+    from gateway.events.contract import Audience, Running, Sink
     from gateway.storage.contract import StoredEvent
 
 
@@ -24,10 +24,27 @@ class State(Enum):
 class Reader:
     """A reader's place in its stream. `sent` grows by one with each offset seen, whether or not it was of interest."""
 
-    __slots__ = ("channels", "finished", "language", "sent", "sink", "state", "stream_id", "task", "turn_id")
+    __slots__ = (
+        "audience",
+        "channels",
+        "finished",
+        "language",
+        "sent",
+        "sink",
+        "state",
+        "stream_id",
+        "task",
+        "turn_id",
+    )
 
     def __init__(
-        self, stream_id: str, sink: Sink, language: str, channels: frozenset[str], turn_id: str | None
+        self,
+        stream_id: str,
+        sink: Sink,
+        language: str,
+        channels: frozenset[str],
+        turn_id: str | None,
+        audience: Audience | None = None,
     ) -> None:
         """Begin before the first event. With a `turn_id` only that turn is of interest; its end ends the reader."""
         self.stream_id = stream_id
@@ -35,6 +52,7 @@ class Reader:
         self.language = language
         self.channels = channels
         self.turn_id = turn_id
+        self.audience = audience
         self.sent = 0
         self.state = State.CATCHING_UP
         self.finished = asyncio.Event()
@@ -42,11 +60,21 @@ class Reader:
 
     def wants(self, event: StoredEvent) -> bool:
         """Tell whether a stored event is of interest."""
+        if self.audience is not None and not self.audience.sees(event):
+            return False
         return event.channel in self.channels and (self.turn_id is None or self.turn_id == event.turn_id)
 
-    def wants_turn(self, turn_id: str) -> bool:
+    def wants_running(self, running: Running) -> bool:
         """Tell whether running text of a turn is of interest."""
-        return "support" in self.channels and (self.turn_id is None or self.turn_id == turn_id)
+        if self.audience is not None and not self.audience.follows(running.conversation_id):
+            return False
+        return "support" in self.channels and (self.turn_id is None or self.turn_id == running.turn_id)
+
+    def wants_whisper(self, conversation_id: str, sender: str) -> bool:
+        """Tell whether a passing word of `sender` about a conversation is of interest."""
+        if self.audience is not None and not self.audience.hears(conversation_id, sender):
+            return False
+        return "support" in self.channels and self.turn_id is None
 
     def sees_end(self, event: StoredEvent) -> bool:
         """Tell whether a stored event is the last one this reader waits for."""

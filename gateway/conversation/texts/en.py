@@ -29,10 +29,11 @@ TEXTS: Final = {
         "Your conversation has been passed to the team, and the assistant is silent from now on. "
         "You can keep writing here: someone will read it and answer."
     ),
-    "support_ticket_taken_over": "{name} from the team has joined the conversation. The assistant is silent from now on.",
+    "support_ticket_taken_over": "{name} from the team has joined the conversation. The assistant is silent now.",
     "support_ticket_assigned": "{name} from the team is looking after your request.",
     "support_ticket_resolved": (
-        "The team has marked this request as resolved. The assistant answers again; ask for a person whenever you need one."
+        "The team has marked this request as resolved. The assistant answers again; "
+        "ask for a person whenever you need one."
     ),
     "support_ticket_reopened": "The team has taken this request up again. The assistant is silent.",
     "support_notification_reply": "{name} from the team has answered you.",
