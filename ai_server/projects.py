@@ -12,10 +12,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ai_server.answering.contract import Assistant, Mode, Project, PromptOverride
 from ai_server.knowledge.contract import KeySpec, ProjectKnowledge, SourceSpec
+from ai_server.ledger.model import BudgetSeed
 from ai_server.providers.contract import Thinking
 from ai_server.providers.fallback import LONGEST_CHAIN
 from ai_server.providers.registry import ModelChoice
-from ai_server.storage.contract import Budget, BudgetScope, Period, ScopeKind
+from ai_server.storage.contract import Period, ScopeKind
 from shared.errors import SettingsError
 from shared.money import parse_usd
 
@@ -73,6 +74,7 @@ class _Assistant(_Table):
 class _Budget(_Table):
     scope: Literal["project", "user", "assistant"]
     assistant: str = ""
+    user: str = ""
     period: Period
     limit_usd: str
     time_zone: str = "UTC"
@@ -93,9 +95,16 @@ class _Budget(_Table):
             raise ValueError(f"{value!r} is not an IANA time zone such as Europe/Paris") from exc
         return value
 
-    def domain(self, project_id: str) -> Budget:
-        scope = BudgetScope(ScopeKind(self.scope), project_id, self.assistant)
-        return Budget(scope, self.period, parse_usd(self.limit_usd), self.time_zone, self.alert_share)
+    def domain(self) -> BudgetSeed:
+        return BudgetSeed(
+            ScopeKind(self.scope),
+            self.period,
+            parse_usd(self.limit_usd),
+            self.time_zone,
+            self.alert_share,
+            assistant=self.assistant,
+            user=self.user,
+        )
 
 
 class _Project(_Table):
@@ -121,6 +130,8 @@ class _Project(_Table):
         for number, each in enumerate(self.budgets):
             if (each.scope == "assistant") != bool(each.assistant):
                 faults.append(f"budgets.{number}: `assistant` goes with scope `assistant`, and only with it")
+            elif each.user and each.scope != "user":
+                faults.append(f"budgets.{number}: `user` goes with scope `user` only")
             elif each.assistant and each.assistant not in self.assistants:
                 faults.append(f"budgets.{number}: there is no assistant `{each.assistant}`")
         return faults
@@ -190,7 +201,7 @@ def load_project(file: Path, managed_root: Path) -> Project:
         },
         default_assistant=next(name for name, each in table.assistants.items() if each.default),
         embedding=table.embedding.domain(),
-        budgets=tuple(each.domain(project_id) for each in table.budgets),
+        budgets=tuple(each.domain() for each in table.budgets),
         prompts=_prompts(file.parent / "prompts"),
     )
 

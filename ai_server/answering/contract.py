@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ai_server.knowledge.contract import ProjectKnowledge, RetrievalContext
+    from ai_server.ledger.model import BudgetSeed
     from ai_server.providers.registry import ModelChoice
-    from ai_server.storage.contract import Budget
 
 
 # ---------------------------------------------------------------- what a project declares
@@ -56,7 +56,7 @@ class Project:
     assistants: Mapping[str, Assistant]
     default_assistant: str
     embedding: ModelChoice
-    budgets: tuple[Budget, ...]
+    budgets: tuple[BudgetSeed, ...]
     prompts: Mapping[tuple[str, str], PromptOverride]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from shared import logs
 from shared.errors import BudgetExhausted, InputTooLarge, ProviderCut, ProviderError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 
     from ai_server.ledger.contract import Meter, Payer
     from ai_server.providers.contract import GenerationEvent, GenerationRequest
@@ -58,7 +59,7 @@ class Chain:
         key: str,
         payer: Payer,
         operation: str,
-    ) -> AsyncIterator[Chosen | GenerationEvent]:
+    ) -> AsyncGenerator[Chosen | GenerationEvent, None]:
         """Stream one round from the first link that can; a `Chosen` comes before the first event of each attempt.
 
         `build` makes the request for a link; each attempt has its own reservation, `key/attempt`.
@@ -78,9 +79,10 @@ class Chain:
             visible = False
             try:
                 events = link.generator.generate(build(link), key=f"{key}/{attempt}", payer=payer, operation=operation)
-                async for event in _watched(link, events):
-                    visible = visible or isinstance(event, (TextDelta, ToolCallMade))
-                    yield event
+                async with aclosing(_watched(link, events)) as watched:
+                    async for event in watched:
+                        visible = visible or isinstance(event, (TextDelta, ToolCallMade))
+                        yield event
             except (BudgetExhausted, InputTooLarge, ProviderError) as error:
                 if visible or last:
                     raise
@@ -90,7 +92,7 @@ class Chain:
                 return
 
 
-async def _watched(link: Link, events: AsyncIterator[GenerationEvent]) -> AsyncIterator[GenerationEvent]:
+async def _watched(link: Link, events: AsyncGenerator[GenerationEvent, None]) -> AsyncGenerator[GenerationEvent, None]:
     """Pass a round on, telling the breaker how it went. A round cut at its limit before any text is a failure of
     that link: thinking ate the answer (github.com/googleapis/python-genai/issues/1011).
     """
@@ -118,9 +120,7 @@ async def _watched(link: Link, events: AsyncIterator[GenerationEvent]) -> AsyncI
     finally:
         if not told:
             link.breaker.abandoned()
-        close = getattr(events, "aclose", None)
-        if close is not None:
-            await close()
+        await events.aclose()
 
 
 class Chains:

@@ -19,7 +19,7 @@ from ai_server.providers.contract import Finished, UsageReport
 from shared.errors import InputTooLarge, NotReady, ProviderError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -131,7 +131,7 @@ class MeteredGenerator:
 
     async def generate(
         self, request: GenerationRequest, *, key: str, payer: Payer, operation: str
-    ) -> AsyncIterator[GenerationEvent]:
+    ) -> AsyncGenerator[GenerationEvent, None]:
         """Stream one admitted round. Closing the iterator, or cancelling its reader, drains and settles.
 
         Raises:

@@ -1,0 +1,142 @@
+"""What a model is told: conventions, the mode's instructions and the passages first, then history, then the question.
+
+That order keeps what changes least in front, so that a provider's prefix cache can serve it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ai_server.answering.markers import inert, written
+from ai_server.answering.texts import FALLBACK
+from ai_server.providers.contract import UNSUPPORTED_MARKER, GenerationRequest, ImagePart, Message, TextPart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ai_server.answering.contract import AnswerInput, Assistant, HistoryMessage, Project
+    from ai_server.providers.contract import Passage
+    from ai_server.providers.fallback import Link
+
+PROMPTS: Final = Path(__file__).with_name("prompts")
+HISTORY_CHARACTERS: Final = 24_000
+"""Most characters of history in a prompt; the oldest messages go first."""
+
+LANGUAGE_NAMES: Final = {
+    "en": {"en": "English", "fr": "French", "es": "Spanish", "de": "German", "it": "Italian", "pt": "Portuguese"},
+    "fr": {"en": "anglais", "fr": "français", "es": "espagnol", "de": "allemand", "it": "italien", "pt": "portugais"},
+    "es": {"en": "inglés", "fr": "francés", "es": "español", "de": "alemán", "it": "italiano", "pt": "portugués"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One round to be written, before the model that writes it is known. `prompt` names the instructions."""
+
+    project: Project
+    assistant: Assistant
+    asked: AnswerInput
+    prompt: str
+    language: str
+    passages: tuple[Passage, ...]
+
+    def request(self, link: Link) -> GenerationRequest:
+        """Make the request for one model: what it may not quote and cannot see is left out."""
+        able = link.generator.provider.capabilities
+        passages = tuple(each for each in self.passages if each.quotable or able.paraphrases)
+        cap = self.asked.max_output_tokens or self.assistant.max_output_tokens
+        limit = link.generator.max_output
+        return GenerationRequest(
+            model=link.choice.model,
+            instructions=instructions(self, passages) if able.paraphrases else "",
+            messages=_messages(self.asked, with_image=able.image),
+            question=self.asked.question,
+            passages=passages,
+            language=self.language,
+            max_output_tokens=min(cap, limit) if limit else cap,
+            temperature=self.assistant.temperature if self.asked.temperature is None else self.asked.temperature,
+            thinking=link.choice.thinking,
+        )
+
+
+def instructions(draft: Draft, passages: Sequence[Passage]) -> str:
+    """Write the instructions with their passages. A project's text replaces ours for the mode, or follows it."""
+    own = draft.project.prompts.get((draft.prompt, draft.language))
+    template = shipped(draft.prompt, draft.language)
+    if own is not None:
+        template = own.text if own.replaces else f"{template}\n{own.text}"
+    if passages and "{passages}" not in template:
+        template += "\n{passages}\n"
+    filled = {
+        "language": language_name(draft.language, draft.language),
+        "example": passages[0].marker if passages else written("…"),
+        "unsupported": UNSUPPORTED_MARKER,
+        "passages": "\n\n".join([*map(_rendered, passages), *_attachments(draft.asked)]),
+    }
+    text = f"{shipped('conventions', draft.language)}\n{template}"
+    for name, value in filled.items():
+        text = text.replace("{" + name + "}", value)
+    return text.strip()
+
+
+def bounded_history(history: Sequence[HistoryMessage]) -> list[HistoryMessage]:
+    """Keep the latest messages that fit, beginning with one of the person."""
+    kept: list[HistoryMessage] = []
+    room = HISTORY_CHARACTERS
+    for each in reversed(history):
+        room -= len(each.text)
+        if room < 0:
+            break
+        kept.append(each)
+    kept.reverse()
+    while kept and kept[0].role != "user":
+        kept.pop(0)
+    return kept
+
+
+@cache
+def shipped(name: str, language: str) -> str:
+    """Read one of the prompts that ship; English where a language has none."""
+    file = PROMPTS / f"{name}.{language}.md"
+    return (file if file.is_file() else PROMPTS / f"{name}.{FALLBACK}.md").read_text("utf-8")
+
+
+def language_name(language: str, told_in: str) -> str:
+    """Name a language in another one; its code where nobody wrote the name down."""
+    names = LANGUAGE_NAMES.get(told_in, LANGUAGE_NAMES[FALLBACK])
+    return names.get(language, language)
+
+
+def _messages(asked: AnswerInput, *, with_image: bool) -> tuple[Message, ...]:
+    """History in turns that alternate, as every provider takes them, then the question with its image."""
+    merged: list[tuple[str, str]] = []
+    for each in (*bounded_history(asked.history), None):
+        role, text = ("user", asked.question) if each is None else (each.role, each.text)
+        if merged and merged[-1][0] == role:
+            merged[-1] = (role, f"{merged[-1][1]}\n\n{text}")
+        else:
+            merged.append((role, text))
+    messages = [Message("user" if role == "user" else "assistant", (TextPart(text),)) for role, text in merged]
+    if with_image and asked.image is not None:
+        image = ImagePart(asked.image.mime_type, asked.image.data)
+        messages[-1] = Message("user", (*messages[-1].parts, image))
+    return tuple(messages)
+
+
+def _rendered(passage: Passage) -> str:
+    title = _attribute(f"{passage.title} › {passage.heading}" if passage.heading else passage.title)
+    return f'<passage marker="{passage.marker}" title="{title}">\n{passage.text}\n</passage>'
+
+
+def _attachments(asked: AnswerInput) -> list[str]:
+    return [
+        f'<attachment name="{_attribute(inert(name))}">\n{inert(text)}\n</attachment>'
+        for name, text in asked.attached_texts
+    ]
+
+
+def _attribute(text: str) -> str:
+    return " ".join(text.replace('"', "'").split())

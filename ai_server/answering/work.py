@@ -1,0 +1,244 @@
+"""The steps of a turn that answers: greeting, intent, search, gate, writing, citing."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+from ai_server.answering import texts
+from ai_server.answering.citations import citations, sources
+from ai_server.answering.contract import AnswerResult, Mode, Outcome, Problem, StepKind
+from ai_server.answering.greeting import is_greeting
+from ai_server.answering.language import turn_language
+from ai_server.answering.markers import CitedText
+from ai_server.answering.prompt import Draft
+from ai_server.answering.query import search_query
+from ai_server.answering.writing import Writer, Written
+from ai_server.knowledge.contract import Spending
+from ai_server.ledger.contract import Payer
+from ai_server.providers.contract import FinishReason
+from shared.errors import ProviderError
+from shared.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ai_server.answering.citations import Source
+    from ai_server.answering.contract import AnswerInput, Assistant, Intent, IntentDetector, Project
+    from ai_server.answering.journal import TurnRecord
+    from ai_server.answering.turn import Turn
+    from ai_server.knowledge.contract import Knowledge
+    from ai_server.providers.fallback import Chains
+    from shared.clock import Clock
+    from shared.errors import PasseurError
+
+ANONYMOUS: Final = "anonymous"
+KEPT_LIMIT: Final = 8
+"""Most chunks that a turn retrieves."""
+
+
+class Work(Protocol):
+    """What a turn does. `cut` may be asked for at any moment, also while `run` is being cancelled."""
+
+    record: TurnRecord
+
+    async def run(self, turn: Turn) -> AnswerResult:
+        """Do it, saying steps and text into the turn."""
+        ...
+
+    def cut(self, outcome: Outcome, problem: Problem | None) -> AnswerResult:
+        """Give the result of what was done so far."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every turn works with."""
+
+    knowledge: Knowledge
+    chains: Chains
+    detector: IntentDetector
+    clock: Clock
+
+
+def payer_of(client: str, project_id: str, assistant: str, user: str, budget_user: str) -> Payer:
+    """Say who pays: users are namespaced by client; all anonymous visitors of a project are one."""
+    name = budget_user or user
+    return Payer(project_id, assistant, name if name in {"", ANONYMOUS} else f"{client}/{name}")
+
+
+def problem_of(error: PasseurError) -> Problem:
+    """Tell an error as the problem of a result."""
+    provider = error.provider if isinstance(error, ProviderError) else ""
+    return Problem(error.reason, error.message, getattr(error, "resets_at", None), provider)
+
+
+def result_of(
+    record: TurnRecord, outcome: Outcome, written: Written | None, problem: Problem | None = None
+) -> AnswerResult:
+    """Put the common parts of a result together: text, model, usage and cost."""
+    link = written.link if written else None
+    said = written is not None and not written.empty
+    return AnswerResult(
+        outcome=outcome,
+        turn_id=record.turn_id,
+        text=written.text if written else "",
+        language=record.language,
+        model=link.choice.model if link and said else "",
+        provider=link.choice.provider if link and said else "",
+        economy=written.economy if written and said else False,
+        usage=sum((each.usage for each in record.calls if each.usage), Usage()),
+        cost_nanousd=sum(each.cost_nanousd for each in record.calls),
+        estimated=any(each.estimated for each in record.calls),
+        problem=problem,
+    )
+
+
+class AnswerWork:
+    """One question, from greeting to citations."""
+
+    def __init__(
+        self, tools: Tools, project: Project, assistant: Assistant, asked: AnswerInput, record: TurnRecord
+    ) -> None:
+        """Take what the turn is about."""
+        self.record = record
+        self._tools = tools
+        self._project = project
+        self._assistant = assistant
+        self._asked = asked
+        self._sources: tuple[Source, ...] = ()
+        self._written = Written(CitedText(set()))
+        record.assistant = assistant.name
+        record.language = turn_language(asked.question, asked.language_hint, asked.history, project.languages)
+
+    async def run(self, turn: Turn) -> AnswerResult:
+        """Answer."""
+        with self._timed(turn, StepKind.INTENT):
+            if self._is_greeting():
+                return self._greet(turn)
+            self.record.intent = self._asked.resolved_intent or await self._detected()
+        if self._assistant.mode is Mode.DOCUMENTS:
+            await self._retrieve(turn)
+            if not self._sources and not self._asked.attached_texts:
+                if self._asked.image is None:
+                    return self._result(Outcome.INSUFFICIENT_CONTEXT)
+                if not self._can_see():
+                    return self._say_blind(turn)
+        await self._write(turn)
+        with self._timed(turn, StepKind.CITE):
+            return self._finished(turn)
+
+    def cut(self, outcome: Outcome, problem: Problem | None) -> AnswerResult:
+        """Give what was said so far, with its citations."""
+        return self._result(outcome, problem)
+
+    # ---------------------------------------------------------------- steps
+
+    def _is_greeting(self) -> bool:
+        asked = self._asked
+        return asked.image is None and asked.resolved_intent is None and is_greeting(asked.question)
+
+    def _greet(self, turn: Turn) -> AnswerResult:
+        text = texts.said(texts.GREETING, self.record.language)
+        turn.say(text)
+        result = self._result(Outcome.ANSWERED)
+        return replace(result, text=text, greeting=True)
+
+    async def _detected(self) -> Intent:
+        detection = await self._tools.detector.detect(
+            self._project, self._assistant, self._asked.question, self._asked.history, self.record.language
+        )
+        return detection.intent
+
+    async def _retrieve(self, turn: Turn) -> None:
+        asked, record = self._asked, self.record
+        with self._timed(turn, StepKind.RETRIEVE):
+            record.search_query = search_query(asked.question, asked.history)
+            payer = self._payer()
+            spending = Spending(payer.project_id, payer.assistant, payer.user, f"{turn.turn_id}/0")
+            found = await self._tools.knowledge.search(
+                self._project.project_id,
+                record.search_query,
+                asked.contexts,
+                limit=KEPT_LIMIT,
+                language=record.language,
+                spending=spending,
+            )
+        record.hits, record.signals = found.hits, dict(found.signals)
+        self._sources = sources(found.hits) if found.sufficient else ()
+        shown = sum(each.chunk.quotable for each in self._sources)
+        turn.step(StepKind.DECIDE, texts.said(texts.PASSAGES, record.language).format(count=shown))
+
+    def _can_see(self) -> bool:
+        chain = self._tools.chains.chain(self._assistant.chain)
+        return any(each.generator.provider.capabilities.image for each in chain.links)
+
+    def _say_blind(self, turn: Turn) -> AnswerResult:
+        text = texts.said(texts.NO_VISION, self.record.language)
+        turn.say(text)
+        return replace(self._result(Outcome.ANSWERED), text=text)
+
+    async def _write(self, turn: Turn) -> None:
+        prompt = "chat" if self._assistant.mode is Mode.CHAT else "documents"
+        if self._asked.image is not None and not self._sources:
+            prompt = "image"
+        draft = Draft(
+            project=self._project,
+            assistant=self._assistant,
+            asked=self._asked,
+            prompt=prompt,
+            language=self.record.language,
+            passages=tuple(each.passage() for each in self._sources),
+        )
+        chain = self._tools.chains.chain(self._assistant.chain)
+        known = {each.marker_id for each in self._sources}
+        with self._timed(turn, StepKind.GENERATE):
+            writer = Writer(turn, self.record, self._payer())
+            await writer.write(chain, draft, known, self._written, round_number=1, operation="answer")
+
+    def _finished(self, turn: Turn) -> AnswerResult:
+        written = self._written
+        if not written.empty:
+            cut_short = written.finish in {FinishReason.LENGTH, FinishReason.REFUSED}
+            return self._result(Outcome.TRUNCATED if cut_short else Outcome.ANSWERED)
+        if self._asked.image is not None and written.notice and not self._sources:
+            return self._say_blind(turn)
+        return self._result(Outcome.INSUFFICIENT_CONTEXT)
+
+    # ---------------------------------------------------------------- results
+
+    def _result(self, outcome: Outcome, problem: Problem | None = None) -> AnswerResult:
+        written = self._written
+        result = result_of(self.record, outcome, written, problem)
+        if written.empty:
+            return replace(result, confidence=self._confidence())
+        offset = len(written.notice)
+        made = citations(written.cited.text, written.cited.marks, self._sources, self.record.turn_id)
+        moved = tuple(replace(each, position=each.position + offset) for each in made)
+        return replace(result, citations=moved, confidence=self._confidence())
+
+    def _confidence(self) -> float | None:
+        """Mean closeness of the kept chunks that may be shown, or that the model was given."""
+        seen = [each for each in self._sources if each.chunk.quotable or not self._written.quotes_only]
+        return closeness([each.hit.distance for each in seen])
+
+    def _payer(self) -> Payer:
+        asked = self._asked
+        return payer_of(self.record.client, asked.project_id, self._assistant.name, asked.user, asked.budget_user)
+
+    @contextmanager
+    def _timed(self, turn: Turn, kind: StepKind) -> Iterator[None]:
+        turn.step(kind)
+        started = self._tools.clock.monotonic()
+        try:
+            yield
+        finally:
+            self.record.lasted(kind, self._tools.clock.monotonic() - started)
+
+
+def closeness(distances: Sequence[float]) -> float | None:
+    """Mean of clamp(1 − distance, 0, 1); None of none."""
+    if not distances:
+        return None
+    return sum(min(1.0, max(0.0, 1.0 - each)) for each in distances) / len(distances)
