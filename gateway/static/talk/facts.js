@@ -7,6 +7,8 @@ import { words } from "../words/index.js";
 
 /** How long "Copied" stays. */
 const COPIED_MS = 2_000;
+/** Shorter than this is "at once", not a figure. */
+const SHOWN_FROM_MS = 100;
 
 /** @param {import("./model.js").Message} message @returns {Node[]} */
 export function factsOf(message) {
@@ -17,7 +19,7 @@ export function factsOf(message) {
   if (message.created_at) facts.push(h("time", { datetime: message.created_at }, words.time(message.created_at)));
   if (message.role !== "ai") return facts;
   if (message.model) facts.push(fact(message.model.includes("extractive") ? t.quoted : t.model(message.model)));
-  if (message.duration_ms !== null && message.kind === "answer") {
+  if (message.duration_ms !== null && message.duration_ms >= SHOWN_FROM_MS && message.kind === "answer") {
     facts.push(fact(t.seconds(words.number(message.duration_ms / 1000, 1))));
   }
   if (message.cost_nanousd !== null) {

@@ -11,6 +11,7 @@ import { FAILED } from "./model.js";
 import { safeHtml } from "./safe_html.js";
 import { sourcesOf } from "./sources.js";
 import { StreamingText } from "./streaming_text.js";
+import { typeset } from "./typeset.js";
 
 /** @typedef {import("./model.js").Message} Message */
 
@@ -92,6 +93,7 @@ export class MessageElement extends PasseurElement {
     if (message.role === "ai" && message.html) fill(body, safeHtml(message.html));
     else if (message.role === "ai") new StreamingText(body).show(message.text);
     else body.textContent = message.text;
+    typeset(body, message.language || words.language);
     sourcesOf(message, body, (citation, number) => this.say("passeur-citation", { message, citation, number }));
   }
 

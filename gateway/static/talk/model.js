@@ -138,14 +138,23 @@ export class Conversation extends EventTarget {
       const was = known.id;
       const isFinished = known.state !== "whole";
       Object.assign(known, message, { key: known.key });
-      this.#changed({ message: known, how: was === message.id ? "changed" : "renamed", was });
+      const isRenamed = was !== message.id;
+      if (isRenamed) this.#insert(known);
+      this.#changed({ message: known, how: isRenamed ? "renamed" : "changed", was });
       if (isNew && isFinished) this.#said(known);
       return;
     }
-    const after = this.messages.findIndex((other) => comesAfter(other, message));
-    this.messages.splice(after < 0 ? this.messages.length : after, 0, message);
+    this.#insert(message);
     this.#changed({ message, how: "added" });
     if (isNew) this.#said(message);
+  }
+
+  /** Put a message in its place, taking it from another if need be. @param {Message} message */
+  #insert(message) {
+    const others = this.messages.filter((other) => other !== message);
+    const after = others.findIndex((other) => comesAfter(other, message));
+    others.splice(after < 0 ? others.length : after, 0, message);
+    this.messages = others;
   }
 
   /** The message we showed before the server had it. @param {Message} message */
@@ -219,13 +228,21 @@ export class Conversation extends EventTarget {
   }
 }
 
+/** The part of a UUIDv7 that tells the millisecond. */
+const TIME_DIGITS = 13;
+
 /**
- * Ids are UUIDv7, which sort by time; what the server does not have yet comes last.
+ * Ids are UUIDv7, which sort by time; a question and its answer may be of the same millisecond, and then the time of
+ * writing decides, or else who came first. What could not be sent comes last; what is being sent comes before its
+ * answer, even if the answer's first words overtake the server's word that it has the question.
  *
  * @param {Message} one @param {Message} other
  */
 function comesAfter(one, other) {
-  return one.id.startsWith("own-") || one.id > other.id;
+  if (one.id.startsWith("own-")) return one.state === "unsent" || other.role === "user";
+  const [a, b] = [one.id.slice(0, TIME_DIGITS), other.id.slice(0, TIME_DIGITS)];
+  if (a !== b) return a > b;
+  return one.state === "whole" && other.state === "whole" && one.created_at > other.created_at;
 }
 
 /**

@@ -11,6 +11,7 @@ import { words } from "../words/index.js";
 import { asProblem, explain } from "./explain.js";
 import { markQuote } from "./quote.js";
 import { webAddress } from "./safe_html.js";
+import { typeset } from "./typeset.js";
 
 /** From this width on the passage stands beside the text, and both can be used. */
 const WIDE = "(min-width: 68rem)";
@@ -102,6 +103,7 @@ export class PassagePanel extends PasseurElement {
 function contentOf(passage, citation) {
   const text = h("blockquote", { class: "passage-text", lang: passage.language || null });
   markQuote(text, passage.text, citation.quote, words.t.passageQuoted);
+  typeset(text, passage.language);
   const heading = passage.heading && passage.heading !== passage.title ? h("h3", {}, passage.heading) : null;
   return [heading, text, documentLink(passage.url ?? citation.url)].filter((each) => each !== null);
 }

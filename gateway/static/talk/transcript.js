@@ -98,6 +98,7 @@ export class Transcript extends PasseurElement {
     else {
       this.#elements.delete(was ?? message.id);
       this.#elements.set(message.id, element);
+      if (how === "renamed" && element.parentElement) this.list?.insertBefore(element.parentElement, this.#itemAfter(message));
       element.draw();
     }
     this.#emptiness();

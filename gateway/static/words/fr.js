@@ -11,8 +11,8 @@ export default {
   untitled: "Nouvelle conversation",
   openMenu: "Afficher les conversations",
   closeMenu: "Masquer les conversations",
-  deleteConversation: (title) => `Supprimer « ${title} »`,
-  deleteAsk: (title) => `Supprimer « ${title} » et tout ce qui s’y est dit ?`,
+  deleteConversation: (title) => `Supprimer « ${title} »`,
+  deleteAsk: (title) => `Supprimer « ${title} » et tout ce qui s’y est dit ?`,
   deleteYes: "Supprimer",
   cancel: "Annuler",
   close: "Fermer",
@@ -20,7 +20,7 @@ export default {
   theme: "Apparence",
   themes: { auto: "Comme le système", light: "Claire", dark: "Sombre" },
 
-  welcome: "Que souhaitez-vous savoir ?",
+  welcome: "Que souhaitez-vous savoir ?",
   welcomeHow: "Je réponds à partir des documents et je montre d’où vient chaque réponse. Quand ils n’en disent rien, je vous le dis, et une personne peut prendre le relais.",
 
   transcript: "Messages",
@@ -48,7 +48,7 @@ export default {
   stopping: "Arrêt en cours…",
 
   sources: (count) => (count === 1 ? "1 source" : `${count} sources`),
-  openSource: (number, title) => `Source ${number} : ${title}`,
+  openSource: (number, title) => `Source ${number} : ${title}`,
   sourceNumber: (number) => `Source ${number}`,
   passage: "Passage",
   passageLoading: "Chargement du passage…",
@@ -67,7 +67,7 @@ export default {
   free: "sans coût",
   seconds: (count) => `${count} s`,
   economy: "Mode économique",
-  economyHelp: "Aucun modèle de rédaction n’était disponible : ce sont les mots mêmes des documents.",
+  economyHelp: "Aucun modèle de rédaction n’était disponible : ce sont les mots mêmes des documents.",
   stopped: "Arrêté à votre demande.",
   truncated: "La réponse a été coupée à sa longueur maximale.",
   interrupted: "La réponse a été interrompue avant la fin.",
@@ -75,10 +75,10 @@ export default {
 
   human: "Parler à une personne",
   humanAsking: "Transmission en cours…",
-  humanAsked: "Une personne a été prévenue. Vous pouvez continuer à écrire ici : elle vous lira.",
+  humanAsked: "Une personne a été prévenue. Vous pouvez continuer à écrire ici : elle vous lira.",
   humanAbsent: "Le passage à une personne n’est pas encore en place sur ce serveur. Rien n’a été envoyé.",
   humanFailed: "Vous n’avez pas pu être mis en relation avec une personne. Rien n’a été envoyé.",
-  handedOver: "Une personne s’occupe de cette conversation ; l’assistant reste silencieux.",
+  handedOver: "Une personne s’occupe de cette conversation ; l’assistant reste silencieux.",
   typing: "L’équipe d’assistance écrit…",
 
   retry: "Réessayer",
@@ -90,10 +90,10 @@ export default {
   more: "Afficher la suite",
   toBottom: "Aller au dernier message",
   newBelow: "Nouveau message plus bas",
-  answerReady: (text) => `Réponse : ${text}`,
+  answerReady: (text) => `Réponse : ${text}`,
   loading: "Chargement…",
-  requestId: (id) => `Référence : ${id}`,
-  until: (moment) => `À nouveau possible : ${moment}.`,
+  requestId: (id) => `Référence : ${id}`,
+  until: (moment) => `À nouveau possible : ${moment}.`,
 
   problems: {
     network: "Le serveur n’a pas répondu. Vérifiez votre connexion.",
