@@ -174,3 +174,60 @@ class Assistant(Protocol):
     async def close(self) -> None:
         """Close the channel; idempotent."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What an uploaded document says; `truncated` when it was cut at the AI server's limit."""
+
+    text: str
+    truncated: bool
+    page_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class NearPassage:
+    """A passage that a turn looked at; `distance` is None when it was not found by meaning."""
+
+    chunk_id: str
+    title: str
+    distance: float | None
+    kept: bool
+
+
+class Summarizer(Protocol):
+    """The AI server as those see it who need a conversation in a few sentences."""
+
+    async def summarize(
+        self, key: str, project_id: str, messages: Sequence[HistoryMessage], language: str, budget_user: str
+    ) -> str:
+        """Summarise at most 200 messages, oldest first; the same key and messages cost once.
+
+        Raises:
+            PasseurError: what the AI server refused, as its own error; `NotReady` when it cannot be reached.
+        """
+        ...
+
+
+class Extractor(Protocol):
+    """The AI server as those see it who need the text of an uploaded document."""
+
+    async def extract(self, project_id: str, name: str, media_type: str, data: bytes) -> Extracted:
+        """Read a document's text; nothing of it is stored.
+
+        Raises:
+            PasseurError: what the AI server refused, as its own error; `NotReady` when it cannot be reached.
+        """
+        ...
+
+
+class Explainer(Protocol):
+    """The AI server as those see it who ask why a turn found nothing."""
+
+    async def near_passages(self, project_id: str, idempotency_key: str) -> Sequence[NearPassage]:
+        """Name the passages that a turn looked at, nearest first; none when the turn is unknown or forgotten.
+
+        Raises:
+            PasseurError: what the AI server refused, as its own error; `NotReady` when it cannot be reached.
+        """
+        ...
