@@ -65,6 +65,25 @@ class Notifications:
         query = query.order_by(notifications.c.created_at.desc(), notifications.c.id.desc()).limit(limit)
         return [_notification(row) for row in await self._connection.rows(query)]
 
+    async def is_waiting(self, person: str, kind: str, conversation_id: str) -> bool:
+        """Tell whether a person has an unread notification of this kind about a conversation."""
+        query = sa.select(notifications.c.id).where(
+            notifications.c.person == person,
+            notifications.c.kind == kind,
+            notifications.c.conversation_id == conversation_id,
+            notifications.c.read_at.is_(None),
+        )
+        return await one(self._connection, query.limit(1)) is not None
+
+    async def mark_conversation_read(self, person: str, conversation_id: str, now: datetime) -> int:
+        """Mark all of a person's notifications about a conversation as read: they have seen it."""
+        statement = sa.update(notifications).where(
+            notifications.c.person == person,
+            notifications.c.conversation_id == conversation_id,
+            notifications.c.read_at.is_(None),
+        )
+        return await self._connection.run(statement.values(read_at=now))
+
     async def unread_count(self, person: str) -> int:
         """Count what a person has not read."""
         query = sa.select(sa.func.count().label("count")).select_from(notifications)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -22,11 +25,26 @@ if TYPE_CHECKING:
     from gateway.identity.projects import Project
     from gateway.storage.transaction import Transaction
     from gateway.turns.desk import Desk
-    from gateway.turns.service import NewMessage
 
 LEASE: Final = timedelta(seconds=30)
 HISTORY_READ: Final = 4 * MESSAGE_LIMIT
 ANONYMOUS_BUDGET: Final = "anonymous"
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """What a visitor wrote. `language` is the one they read; `key` makes repeating harmless."""
+
+    conversation_id: str
+    text: str
+    assistant: str
+    language: str
+    key: str | None
+
+    def digest(self) -> bytes:
+        """What the idempotency key is bound to."""
+        body = json.dumps(["message", self.conversation_id, self.text, self.assistant], ensure_ascii=True)
+        return hashlib.sha256(body.encode()).digest()
 
 
 async def streams_of(tx: Transaction, conversation: Conversation) -> tuple[str, ...]:

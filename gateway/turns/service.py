@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +10,7 @@ from gateway.assistant.contract import Outcome
 from gateway.conversation.model import Message, Role
 from gateway.storage.contract import KeyRecord
 from gateway.turns import announcement
-from gateway.turns.intake import LEASE, streams_of, take_in
+from gateway.turns.intake import LEASE, NewMessage, streams_of, take_in
 from gateway.turns.reply import compose
 from gateway.turns.runner import TurnRun
 from shared.errors import IdempotencyConflict, NotFound, NotReady, PasseurError
@@ -20,6 +18,8 @@ from shared.ids import new_id
 from shared.logs import logger
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gateway.assistant.contract import Assistant, Result
     from gateway.conversation.model import Visitor
     from gateway.events.contract import Announcer
@@ -38,22 +38,6 @@ log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class NewMessage:
-    """What a visitor wrote. `language` is the one they read; `key` makes repeating harmless."""
-
-    conversation_id: str
-    text: str
-    assistant: str
-    language: str
-    key: str | None
-
-    def digest(self) -> bytes:
-        """What the idempotency key is bound to."""
-        body = json.dumps(["message", self.conversation_id, self.text, self.assistant], ensure_ascii=True)
-        return hashlib.sha256(body.encode()).digest()
-
-
-@dataclass(frozen=True, slots=True)
 class Taken:
     """A message that was taken: its turn, and the cursor from which the turn's events follow."""
 
@@ -68,6 +52,7 @@ class TurnService:
         self, store: Store, assistant: Assistant, announcer: Announcer, clock: Clock, desk: Desk | None = None
     ) -> None:
         """Take the seams; nothing runs until `serve`. `desk` hears what visitors write while a ticket is open."""
+        self.watchers: list[Callable[[str, float], None]] = []
         self._store = store
         self._assistant = assistant
         self._announcer = announcer
@@ -274,15 +259,21 @@ class TurnService:
             for stream_id in streams:
                 await tx.events.append(stream_id, announcement.message_created(said, conversation.project_id))
                 await tx.events.append(stream_id, done)
-        log.info("turn_done", turn_id=turn.id, conversation_id=turn.conversation_id, outcome=result.outcome.value)
+        self._ended(turn, result.outcome)
 
     async def _hand_over(self, tx: Transaction, turn: TurnRecord, streams: tuple[str, ...]) -> None:
         """End a turn in silence: while it ran a ticket was opened, and people have the word."""
-        outcome = Outcome.HANDED_OVER.value
-        if await tx.turns.end(turn.id, self._owner, outcome, None, self._clock.now()):
+        outcome = Outcome.HANDED_OVER
+        if await tx.turns.end(turn.id, self._owner, outcome.value, None, self._clock.now()):
             for stream_id in streams:
-                await tx.events.append(stream_id, announcement.turn_done(turn, outcome, None))
-            log.info("turn_done", turn_id=turn.id, conversation_id=turn.conversation_id, outcome=outcome)
+                await tx.events.append(stream_id, announcement.turn_done(turn, outcome.value, None))
+            self._ended(turn, outcome)
+
+    def _ended(self, turn: TurnRecord, outcome: Outcome) -> None:
+        seconds = (self._clock.now() - turn.started_at).total_seconds()
+        log.info("turn_done", turn_id=turn.id, conversation_id=turn.conversation_id, outcome=outcome.value)
+        for watch in self.watchers:
+            watch(outcome.value, seconds)
 
     # ------------------------------------------------------------------ leases
 

@@ -1,0 +1,117 @@
+"""Summaries for the staff, made after the ticket exists. One that fails leaves the ticket as it is, and says so."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from gateway.assistant.contract import HistoryMessage
+from gateway.conversation.escalation import SummaryState
+from gateway.conversation.history import TEXT_LIMIT, is_history
+from gateway.conversation.model import Role
+from gateway.tickets.telling import tell_ticket
+from shared.errors import NotReady, PasseurError
+from shared.logs import logger
+
+if TYPE_CHECKING:
+    from gateway.assistant.contract import Summarizer
+    from gateway.conversation.escalation import Ticket
+    from gateway.identity.projects import Projects
+    from gateway.storage.contract import Store
+    from shared.clock import Clock
+
+MESSAGE_LIMIT: Final = 200
+SUMMARY_LIMIT: Final = 4_000
+RETRY_DELAYS_S: Final = (1.0, 5.0, 30.0, 120.0, 600.0)
+"""Waits while the AI server cannot be reached; what it refuses is not asked again."""
+AT_ONCE: Final = 4
+TAKEN_UP_LIMIT: Final = 200
+
+log = logger(__name__)
+
+
+class Summaries:
+    """Makes summaries in tasks of their own, at most `AT_ONCE` at the same time."""
+
+    def __init__(self, store: Store, assistant: Summarizer, projects: Projects, clock: Clock) -> None:
+        """Take the seams."""
+        self._store = store
+        self._assistant = assistant
+        self._projects = projects
+        self._clock = clock
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    def begin(self, ticket: Ticket) -> None:
+        """Make a ticket's summary, unless it is being made."""
+        if ticket.id not in self._tasks:
+            task = asyncio.create_task(self._make(ticket), name=f"summary {ticket.id}")
+            self._tasks[ticket.id] = task
+            task.add_done_callback(lambda _: self._tasks.pop(ticket.id, None))
+
+    async def take_up(self) -> None:
+        """Make the summaries that an earlier process did not finish; call it once at start.
+
+        Raises:
+            NotReady: the store stayed busy.
+        """
+        async with self._store.transaction() as tx:
+            waiting = await tx.tickets.without_summary(TAKEN_UP_LIMIT)
+        for ticket in waiting:
+            self.begin(ticket)
+
+    async def settled(self) -> None:
+        """Wait until every summary that was begun is made or given up."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks.values()))
+            await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        """Stop; what is not finished is taken up at the next start."""
+        tasks = tuple(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _make(self, ticket: Ticket) -> None:
+        try:
+            async with self._places:
+                text = await self._ask(ticket)
+            state = SummaryState.DONE if text else SummaryState.FAILED
+            await self._keep(ticket, state, text)
+        except PasseurError as exc:
+            log.warning("summary_not_kept", ticket_id=ticket.id, slug=exc.slug, reason=exc.message)
+        except Exception:  # a task of its own: whatever breaks a summary must not touch the ticket
+            log.exception("summary_broken", ticket_id=ticket.id)
+
+    async def _ask(self, ticket: Ticket) -> str:
+        """Get the summary; an empty one when it cannot be had."""
+        messages = await self._messages(ticket)
+        project = self._projects.get(ticket.project_id)
+        language = "en" if project is None else project.default_language
+        for delay in (*RETRY_DELAYS_S, None):
+            try:
+                key = f"summary/{ticket.id}"
+                text = await self._assistant.summarize(key, ticket.project_id, messages, language, ticket.visitor_id)
+                return text.strip()[:SUMMARY_LIMIT]
+            except NotReady as exc:
+                log.warning("summary_delayed", ticket_id=ticket.id, reason=exc.message)
+            except PasseurError as exc:
+                log.warning("summary_refused", ticket_id=ticket.id, slug=exc.slug, reason=exc.message)
+                break
+            if delay is not None:
+                await self._clock.sleep(delay)
+        return ""
+
+    async def _messages(self, ticket: Ticket) -> tuple[HistoryMessage, ...]:
+        async with self._store.transaction() as tx:
+            found = await tx.messages.before(ticket.conversation_id, ticket.opened_position, MESSAGE_LIMIT)
+        said = [each for each in found if is_history(each) and each.text.strip()]
+        return tuple(
+            HistoryMessage("user" if each.role is Role.USER else "ai", each.text[:TEXT_LIMIT]) for each in said
+        )
+
+    async def _keep(self, ticket: Ticket, state: SummaryState, text: str) -> None:
+        async with self._store.transaction() as tx:
+            if await tx.tickets.set_summary(ticket.id, state, text):
+                await tell_ticket(tx, ticket, visitor_too=False)
