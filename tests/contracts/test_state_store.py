@@ -22,10 +22,12 @@ from ai_server.storage.contract import (
     Settlement,
     StoredRequest,
 )
+from ai_server.storage.postgres import PostgresStateStore
 from ai_server.storage.sqlite import SqliteStateStore
 from shared.errors import AlreadyResolved, BudgetExhausted, IdempotencyConflict, InvalidRequest, NotFound
 from shared.ids import new_id
 from shared.usage import Usage
+from tests import services
 from tests.fakes.clock import ManualClock
 from tests.fakes.state_store import MemoryStateStore
 
@@ -34,12 +36,24 @@ PROJECT = BudgetScope(ScopeKind.PROJECT, "demo")
 USER = BudgetScope(ScopeKind.USER, "demo", user="ada")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(scope="module")
+def postgres():
+    try:
+        with services.postgres() as server:
+            yield server
+    except services.ServiceMissing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.service("postgresql"))])
 async def store(request, tmp_path):
-    if request.param == "memory":
-        store = MemoryStateStore()
-    else:
-        store = SqliteStateStore(tmp_path / "state.sqlite", ManualClock())
+    match request.param:
+        case "memory":
+            store = MemoryStateStore()
+        case "sqlite":
+            store = SqliteStateStore(tmp_path / "state.sqlite", ManualClock())
+        case _:
+            store = PostgresStateStore(request.getfixturevalue("postgres").emptied(), ManualClock())
     await store.open()
     yield store
     assert list(await store.ledger.audit()) == []

@@ -4,10 +4,32 @@
 SELECT CAST(objid AS BIGINT) AS instance FROM pg_locks
 WHERE locktype = 'advisory' AND classid = 1885434739 AND granted AND objsubid = 2
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-  AND pid <> pg_backend_pid() AND CAST(objid AS BIGINT) <> :mine
+  AND pid <> pg_backend_pid()
 
 -- name: lock_ledger
 SELECT pg_advisory_xact_lock(1885434740, 1)
 
 -- name: probe
 UPDATE probes SET count = count + 1 WHERE probe_id = 1
+
+-- name: lock_schema
+SELECT pg_advisory_lock(1885434740, 2)
+
+-- name: unlock_schema
+SELECT pg_advisory_unlock(1885434740, 2)
+
+-- name: take_instance
+SELECT pg_try_advisory_lock(1885434739, CAST(:instance AS INTEGER)) AS taken
+
+-- name: schema_there
+SELECT to_regclass('schema_version') IS NOT NULL AS there
+
+-- name: schema_version
+SELECT version FROM schema_version
+
+-- name: set_schema_version
+INSERT INTO schema_version (version) VALUES (:version)
+
+-- name: safety
+SELECT current_setting('fsync') AS fsync, current_setting('transaction_read_only') AS read_only,
+       current_setting('server_version') AS version

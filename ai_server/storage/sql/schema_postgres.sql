@@ -1,4 +1,5 @@
--- The state store on PostgreSQL, the same as on SQLite. Instants are microseconds since 1970 UTC, money is nanodollars, flags are 0 or 1.
+-- The state store on PostgreSQL, the same as on SQLite. Instants are microseconds since 1970 UTC, money is
+-- nanodollars, flags are 0 or 1.
 -- Rules stand here as CHECK, UNIQUE and triggers; their names are mapped to domain errors in constraints.py.
 
 CREATE TABLE budgets (

@@ -1,0 +1,123 @@
+"""Connecting to PostgreSQL safely: schema, instance lock, time-outs; and what its errors mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import asyncpg
+
+from ai_server.storage.statements import numbered, schema
+from shared.errors import NotReady
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SCHEMA_VERSION: Final = 1
+CONNECT_SECONDS: Final = 5
+STATEMENT_SECONDS: Final = 30.0
+
+SESSION: Final = {
+    "application_name": "passeur-ai",
+    "synchronous_commit": "on",
+    "lock_timeout": "5s",
+    "idle_in_transaction_session_timeout": "10s",
+    "default_transaction_isolation": "read committed",
+    "search_path": "public",
+}
+"""A server that freezes inside a transaction loses its session, and with it the ledger's lock, after 10 s; another
+that waits for the lock gives up after 5 s and says so.
+"""
+
+CAUSES: Final[tuple[tuple[type[BaseException], str], ...]] = (
+    (asyncpg.InvalidPasswordError, "the user or password is wrong"),
+    (asyncpg.InvalidAuthorizationSpecificationError, "the user is not allowed in"),
+    (asyncpg.InvalidCatalogNameError, "the database does not exist: create it"),
+    (asyncpg.InsufficientPrivilegeError, "the user lacks rights on the schema: grant them"),
+    (asyncpg.DiskFullError, "the disk of the database server is full"),
+    (asyncpg.ReadOnlySQLTransactionError, "the database is read-only: connect to the primary"),
+    (asyncpg.TooManyConnectionsError, "the database has no connection left"),
+    (asyncpg.LockNotAvailableError, "another server keeps the ledger locked"),
+    (asyncpg.IdleInTransactionSessionTimeoutError, "this server was frozen for too long"),
+    (asyncpg.PostgresConnectionError, "the connection was lost"),
+    (asyncpg.InterfaceError, "the connection was lost"),
+    (TimeoutError, "the database server does not answer in time"),
+    (OSError, "the database server cannot be reached"),
+)
+
+
+FAULTS: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, ValueError)
+"""What connecting or running can end with that is about the database, not about one operation."""
+
+
+async def execute(
+    connection: asyncpg.Connection, name: str, values: Mapping[str, object]
+) -> Sequence[Mapping[str, Any]]:
+    """Run one named query."""
+    query = numbered("postgres", name)
+    return await connection.fetch(query.sql, *(values[each] for each in query.parameters))
+
+
+async def connect(dsn: str, instance: int) -> asyncpg.Connection:
+    """Open a connection, create the schema in an empty database, and show that server `instance` lives.
+
+    Raises:
+        NotReady: with the cause and what to do.
+    """
+    try:
+        connection: asyncpg.Connection = await asyncpg.connect(
+            dsn, timeout=CONNECT_SECONDS, command_timeout=STATEMENT_SECONDS, server_settings=dict(SESSION)
+        )
+    except FAULTS as error:
+        raise not_ready(error) from error
+    try:
+        await _check_safety(connection)
+        await _migrate(connection)
+        await _take_instance(connection, instance)
+    except FAULTS as error:
+        connection.terminate()
+        raise not_ready(error) from error
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def _take_instance(connection: asyncpg.Connection, instance: int) -> None:
+    [row] = await execute(connection, "take_instance", {"instance": instance})
+    if not row["taken"]:
+        raise NotReady("The database still knows an earlier connection of this server: it ends in a moment.")
+
+
+async def _check_safety(connection: asyncpg.Connection) -> None:
+    [row] = await execute(connection, "safety", {})
+    if row["fsync"] != "on":
+        raise NotReady("The database server runs with fsync off and can lose what it acknowledged: turn it on.")
+    if row["read_only"] == "on":
+        raise NotReady("The database is read-only: connect to the primary.")
+
+
+async def _migrate(connection: asyncpg.Connection) -> None:
+    """Create the schema once, however many servers start together."""
+    await execute(connection, "lock_schema", {})
+    try:
+        [there] = await execute(connection, "schema_there", {})
+        if there["there"]:
+            [row] = await execute(connection, "schema_version", {})
+            if row["version"] != SCHEMA_VERSION:
+                raise NotReady(
+                    f"The state store has schema {row['version']}, and this release knows {SCHEMA_VERSION}: "
+                    "upgrade Passeur."
+                )
+            return
+        async with connection.transaction():
+            await connection.execute(schema("postgres"))
+            await execute(connection, "set_schema_version", {"version": SCHEMA_VERSION})
+    finally:
+        await execute(connection, "unlock_schema", {})
+
+
+def not_ready(error: Exception) -> NotReady:
+    """Say what a failing database means."""
+    cause = next((text for kind, text in CAUSES if isinstance(error, kind)), "the database reports an error")
+    code = getattr(error, "sqlstate", None) or type(error).__name__
+    return NotReady(f"The state store cannot be used: {cause} ({code}).")

@@ -1,0 +1,140 @@
+"""What only the PostgreSQL store does: several servers on one ledger, lost connections, refusals."""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from ai_server.storage.constraints import domain_error
+from ai_server.storage.contract import Period, ReservationState
+from ai_server.storage.postgres import PostgresStateStore
+from shared.errors import AlreadyResolved, Conflict, NotReady
+from tests import services
+from tests.contracts.test_state_store import NOW, PROJECT, at_cost, call, project_budget, request_for
+from tests.fakes.clock import ManualClock
+
+pytestmark = pytest.mark.service("postgresql")
+
+
+@pytest.fixture(scope="module")
+def server():
+    try:
+        with services.postgres() as server:
+            yield server
+    except services.ServiceMissing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture
+async def dsn(server):
+    return server.emptied()
+
+
+async def opened(dsn):
+    store = PostgresStateStore(dsn, ManualClock())
+    await store.open()
+    return store
+
+
+@pytest.fixture
+async def pair(dsn):
+    """Two AI servers, started together on an empty database."""
+    stores = await asyncio.gather(opened(dsn), opened(dsn))
+    await stores[0].ledger.put_budget(project_budget(100), NOW, seed=True)
+    yield stores
+    for store in stores:
+        await store.close()
+
+
+async def test_two_servers_never_overspend_one_budget(pair):
+    calls = [pair[number % 2].ledger.reserve(call(f"k{number}", 7), []) for number in range(60)]
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert sum(not isinstance(each, Exception) for each in outcomes) == 100 // 7
+    balance = await pair[1].ledger.balance(PROJECT, Period.DAILY, NOW)
+    assert balance.open_hold_nanousd == 98
+    assert await pair[0].ledger.audit() == []
+
+
+async def test_one_resolution_wins_over_two_servers(pair):
+    reserved = await pair[0].ledger.reserve(call(), [])
+    identity = reserved.new.reservation_id
+    endings = [pair[0].ledger.settle(identity, at_cost(3)), pair[1].ledger.void(identity, "late", NOW)]
+    outcomes = await asyncio.gather(*endings, return_exceptions=True)
+    assert sorted(type(each).__name__ for each in outcomes) == ["AlreadyResolved", "Reservation"]
+
+
+async def test_a_starting_server_holds_only_what_dead_servers_left(pair, dsn):
+    first, second = pair
+    await first.ledger.reserve(call("of first"), [])
+    await second.ledger.reserve(call("of second"), [])
+    await second.requests.claim(request_for("of second", owner="second"))
+    third = await opened(dsn)
+    assert await third.ledger.hold_pending(NOW) == 0
+    assert await third.requests.abandoned("third", 10) == []
+    await second.close()
+    assert await third.ledger.hold_pending(NOW) == 1
+    [held] = await third.ledger.reservations("demo", ReservationState.HELD, 10, "")
+    assert held.new.key == "of second"
+    assert [each.owner for each in await third.requests.abandoned("third", 10)] == ["second"]
+    await third.close()
+
+
+async def test_a_lost_connection_is_made_again(pair, dsn):
+    store = pair[0]
+    admin = await asyncpg.connect(dsn)
+    await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    await admin.close()
+    await asyncio.gather(store.probe(), store.probe(), return_exceptions=True)  # one may still find it broken
+    await store.probe()
+    assert (await store.ledger.reserve(call(), [])).state is ReservationState.PENDING
+
+
+async def test_a_frozen_server_does_not_keep_the_ledger_locked(pair, dsn):
+    """The other server is refused while the lock is held, and served once it is not."""
+    frozen = await asyncpg.connect(dsn)
+    await frozen.execute("BEGIN; SELECT pg_advisory_xact_lock(1885434740, 1)")
+    waiting = asyncio.create_task(pair[0].ledger.reserve(call(), []))
+    with pytest.raises(NotReady, match="keeps the ledger locked"):
+        await waiting
+    await frozen.close()
+    await pair[0].ledger.reserve(call(), [])
+
+
+async def test_rows_never_change_even_by_hand(pair, dsn):
+    await pair[0].ledger.reserve(call(), [])
+    hand = await asyncpg.connect(dsn)
+    for sql in ("UPDATE entries SET at = 0", "DELETE FROM entries", "TRUNCATE reservations CASCADE"):
+        with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
+            await hand.execute(sql)
+        assert isinstance(domain_error(refused.value.constraint_name), Conflict)
+    with pytest.raises(asyncpg.UniqueViolationError) as refused:
+        await hand.execute(
+            "INSERT INTO entries SELECT 100 + i, number, kind, 0, 0, 0, NULL, '', 0, ''"
+            " FROM entries, generate_series(1, 2) AS i"
+        )
+    assert isinstance(domain_error(refused.value.constraint_name), AlreadyResolved)
+    await hand.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda dsn: dsn + "_missing", "does not exist"),
+        (lambda dsn: dsn.replace("passeur@", "nobody@"), "reports an error|not allowed|wrong"),
+        (lambda dsn: "postgresql://passeur@127.0.0.1:1/none", "cannot be reached"),
+    ],
+)
+async def test_a_database_that_cannot_be_used_is_named(dsn, change, reason):
+    with pytest.raises(NotReady, match=reason):
+        await opened(change(dsn))
+
+
+async def test_a_newer_schema_is_refused(pair, dsn):
+    hand = await asyncpg.connect(dsn)
+    await hand.execute("UPDATE schema_version SET version = 99")
+    with pytest.raises(NotReady, match="upgrade Passeur"):
+        await opened(dsn)
+    await hand.execute("UPDATE schema_version SET version = 1")
+    await hand.close()
