@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from shared.clock import Clock
+
+STORE: Final = "store"
+EMBEDDING: Final = "embedding"
+RETRIEVAL: Final = "retrieval"
+GENERATION: Final = "generation"
+DEPENDENCIES: Final = (STORE, EMBEDDING, RETRIEVAL, GENERATION)
+"""What a turn needs, in the order in which it is initialised."""
 
 
 class State(StrEnum):

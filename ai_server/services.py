@@ -47,6 +47,22 @@ class Services(Protocol):
         """Readiness."""
         ...
 
+    def resting(self) -> Mapping[str, str]:
+        """Providers that are left alone after failures, each with its last one."""
+        ...
+
+    def admit(self) -> None:
+        """Refuse new work while the process is down or draining.
+
+        Raises:
+            NotReady: with the reasons.
+        """
+        ...
+
+    async def ready(self) -> None:
+        """Everything that a turn needs."""
+        ...
+
     async def store(self) -> StateStore:
         """The open state store."""
         ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -65,34 +64,15 @@ class AiSettings(BaseSettings):
         return (init_settings,)
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """Everything that the environment says. `provider_options`: by provider, then by option name."""
-
-    settings: AiSettings
-    data_dir: Path
-    projects_dir: Path
-    provider_options: Mapping[str, Mapping[str, str | SecretStr]]
-
-    @property
-    def own_dir(self) -> Path:
-        """The AI server's part of the data folder."""
-        return self.data_dir / "ai"
-
-    @property
-    def token_file(self) -> Path:
-        """Where operator commands find their token."""
-        return self.settings.token_file or self.own_dir / "operator.token"
-
-
-def read(variables: Mapping[str, str] | None = None) -> Installation:
+def read(variables: Mapping[str, str] | None = None) -> AiSettings:
     """Read the environment (or `variables`, without their prefix and in lower case, in its place).
 
     Raises:
         SettingsError: every variable that is unknown or wrong.
     """
     given = dict(env.with_prefix(PREFIX) if variables is None else variables)
-    options = {name: _take_options(name, entry, given) for name, entry in registry.ENTRIES.items()}
+    for name, entry in registry.ENTRIES.items():
+        _take_options(name, entry, given)
     try:
         settings = AiSettings(**{name: value for name, value in given.items() if value})  # pyright: ignore[reportArgumentType]
     except ValidationError as error:
@@ -100,8 +80,28 @@ def read(variables: Mapping[str, str] | None = None) -> Installation:
     faults = [*_address_faults(settings), *_metrics_faults(settings), *_tls_faults(settings)]
     if faults:
         raise SettingsError(faults)
-    projects = Path(env.variable("PASSEUR_PROJECTS_DIR", "projects"))
-    return Installation(settings, env.data_dir(), projects, options)
+    return settings
+
+
+def own_dir() -> Path:
+    """The AI server's part of the data folder."""
+    return env.data_dir() / "ai"
+
+
+def projects_dir() -> Path:
+    """`PASSEUR_PROJECTS_DIR`, `./projects` when it is not set."""
+    return Path(env.variable("PASSEUR_PROJECTS_DIR", "projects"))
+
+
+def token_file(settings: AiSettings) -> Path:
+    """Where operator commands find their token."""
+    return settings.token_file or own_dir() / "operator.token"
+
+
+def provider_options() -> Mapping[str, Mapping[str, str | SecretStr]]:
+    """The settings `PASSEUR_AI_<PROVIDER>_<OPTION>`, by provider, then by option name."""
+    given = env.with_prefix(PREFIX)
+    return {name: _take_options(name, entry, given) for name, entry in registry.ENTRIES.items()}
 
 
 def split_address(address: str) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ai_server.answering.contract import AnswerResult, Delta, Step, StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator
 
     from ai_server.answering.contract import TurnEvent
 
@@ -103,7 +103,7 @@ class Turn:
             if self._readers == 0 and not self.detached and not self.ended:
                 self.stop(Ending.STOPPED)
 
-    async def events(self) -> AsyncIterator[TurnEvent]:
+    async def events(self) -> AsyncGenerator[TurnEvent, None]:
         """Replay what was said, then go on live; the result comes last.
 
         Raises:

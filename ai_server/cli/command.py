@@ -30,8 +30,15 @@ class CommandContext:
 class Command(Protocol):
     """A module of this folder, listed in `cli.commands`. Exit codes: 0 done, 1 failed, 2 wrong use or settings."""
 
-    NAME: str
-    HELP: str
+    @property
+    def NAME(self) -> str:  # noqa: N802 - a module's constant
+        """What is typed."""
+        ...
+
+    @property
+    def HELP(self) -> str:  # noqa: N802
+        """One line for the list of commands."""
+        ...
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the command's arguments to its own parser."""

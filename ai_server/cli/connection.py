@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 CONNECT_SECONDS: Final = 2.0
+"""Longest wait for somebody to answer at the address."""
+
+
+class Unreachable(NotReady):
+    """Nobody listens at the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +38,23 @@ async def connected(
     """Open a channel to `address` (`host:port` or `unix:path`) and close it afterwards.
 
     Raises:
-        NotReady: nobody listens there.
+        Unreachable: nobody listens there.
     """
     made = grpc.aio.secure_channel(address, credentials) if credentials else grpc.aio.insecure_channel(address)
     async with made as channel:
         if not await _listens(channel):
-            raise NotReady(f"No AI server answers at {address}.")
+            raise Unreachable(f"No AI server answers at {address}.")
         yield Connection(channel, (("authorization", f"Bearer {token}"),))
 
 
 async def _listens(channel: grpc.aio.Channel) -> bool:
     """Wait until the channel is connected; a refused connection says no at once."""
     state = channel.get_state(try_to_connect=True)
-    while state not in {grpc.ChannelConnectivity.READY, grpc.ChannelConnectivity.TRANSIENT_FAILURE}:
-        await channel.wait_for_state_change(state)
-        state = channel.get_state()
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            while state not in {grpc.ChannelConnectivity.READY, grpc.ChannelConnectivity.TRANSIENT_FAILURE}:
+                await channel.wait_for_state_change(state)
+                state = channel.get_state()
+    except TimeoutError:
+        return False
     return state is grpc.ChannelConnectivity.READY

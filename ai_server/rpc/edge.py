@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import grpc
@@ -21,7 +22,7 @@ from shared import ids, logs
 from shared.errors import PasseurError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 
     from ai_server.clients import ClientRegister, Scope
     from shared.clock import Clock
@@ -58,14 +59,28 @@ class Edge(grpc.aio.ServerInterceptor):
         self._scopes = scopes
         self._clock = clock
         self._wrapped: dict[str, grpc.RpcMethodHandler] = {}
+        self._running = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def idle(self, timeout_s: float) -> bool:
+        """Wait until no handler runs, its `finally` included: grpc.aio's `stop` returns before that
+        (github.com/grpc/grpc/issues/37239). Tells whether they all ended in time.
+        """
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._idle.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def intercept_service(
         self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler]],
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
         handler_call_details: grpc.HandlerCallDetails,
-    ) -> grpc.RpcMethodHandler:
+    ) -> Any:
         """Return the handler with the edge around it; health checks pass as they are."""
-        method: str = handler_call_details.method  # pyright: ignore[reportAttributeAccessIssue]
+        method: str = handler_call_details.method
         wrapped = self._wrapped.get(method)
         if wrapped is None:
             handler = await continuation(handler_call_details)
@@ -91,28 +106,42 @@ class Edge(grpc.aio.ServerInterceptor):
         async def guarded(request: Any, context: grpc.aio.ServicerContext) -> Any:
             request_id = self._request_id(context)
             try:
-                self._admit(method, context, request_id)
-                return await behaviour(request, context)
+                with self._counted():
+                    self._admit(method, context, request_id)
+                    return await behaviour(request, context)
             except BaseException as error:  # noqa: BLE001 - the boundary between handlers and the wire
                 await self._abort(method, context, request_id, error)
 
         return guarded
 
     def _streaming(
-        self, method: str, behaviour: Callable[[Any, Any], AsyncIterator[Any]]
+        self, method: str, behaviour: Callable[[Any, Any], AsyncGenerator[Any, None]]
     ) -> Callable[[Any, Any], AsyncIterator[Any]]:
         async def guarded(request: Any, context: grpc.aio.ServicerContext) -> AsyncIterator[Any]:
             request_id = self._request_id(context)
             try:
-                self._admit(method, context, request_id)
-                async for response in behaviour(request, context):
-                    yield response
+                with self._counted():
+                    self._admit(method, context, request_id)
+                    async with aclosing(behaviour(request, context)) as responses:
+                        async for response in responses:
+                            yield response
             except GeneratorExit:
                 raise
             except BaseException as error:  # noqa: BLE001 - the boundary between handlers and the wire
                 await self._abort(method, context, request_id, error)
 
         return guarded
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        self._running += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._running -= 1
+            if not self._running:
+                self._idle.set()
 
     def _request_id(self, context: grpc.aio.ServicerContext) -> str:
         given = _metadata(context, "x-request-id")
@@ -138,7 +167,8 @@ class Edge(grpc.aio.ServerInterceptor):
         if not isinstance(error, PasseurError):
             LOG.error("handler failed", method=method, exc_info=error)
             error = InternalFault(request_id)
-        await context.abort_with_status(to_status(error, now=self._clock.now(), request_id=request_id))
+        status = to_status(error, now=self._clock.now(), request_id=request_id)
+        await context.abort_with_status(status)  # pyright: ignore[reportAttributeAccessIssue] - the stubs lack it
 
 
 def _metadata(context: grpc.aio.ServicerContext, name: str) -> str:

@@ -19,6 +19,7 @@ class Offer:
     """One service: its descriptor, what makes its servicer, and what adds that to a server.
 
     `scope` is needed by every rpc that `exceptions` (rpc name to scope) does not name; None lets any client in.
+    `needs` names the dependencies without which its health is NOT_SERVING.
     """
 
     descriptor: ServiceDescriptor
@@ -26,6 +27,7 @@ class Offer:
     add: Callable[[Any, Any], None]
     scope: Scope | None
     exceptions: Mapping[str, Scope | None] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
 
     @property
     def full_name(self) -> str:

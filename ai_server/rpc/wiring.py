@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ai_server.rpc import documents, readiness
+from ai_server.rpc import assistant, catalog, documents, readiness
 
 if TYPE_CHECKING:
     from ai_server.rpc.offer import Offer
 
-OFFERS: Final[tuple[Offer, ...]] = (documents.OFFER, readiness.OFFER)
+OFFERS: Final[tuple[Offer, ...]] = (
+    assistant.OFFER,
+    documents.OFFER,
+    catalog.OFFER,
+    readiness.OFFER,
+)
 """In the order of the proto folder. A new service adds its `OFFER` here."""

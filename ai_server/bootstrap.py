@@ -1,0 +1,269 @@
+"""Builds the server from its settings, runs it, and takes it down."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import tempfile
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import grpc
+from prometheus_client import CollectorRegistry
+
+from ai_server import projects as project_files
+from ai_server import settings as setting_files
+from ai_server.application import Application
+from ai_server.cli.command import CommandContext
+from ai_server.cli.connection import Unreachable, connected
+from ai_server.clients import ALL_PROJECTS, CLIENTS_FILE, Client, ClientRegister, Scope, load_clients, token_digest
+from ai_server.providers import catalog, registry
+from ai_server.server import Listener
+from ai_server.settings import UNIX, split_address
+from ai_server.storage.contract import ScopeKind
+from shared import env, logs, metrics
+from shared.clock import SystemClock
+from shared.errors import NotReady, SettingsError
+from shared.ids import new_token
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from pydantic import SecretStr
+
+    from ai_server.answering.contract import Project
+    from ai_server.cli.connection import Connection
+    from ai_server.settings import AiSettings
+
+T = TypeVar("T")
+
+UP_SECONDS: Final = 60.0
+"""Longest that an operator command waits for a private server of its own."""
+
+LAST_SECOND: Final = 1.0
+"""Of the grace period, what is kept for streams to read their last event."""
+
+LOG = logs.logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A checked installation: everything that can be wrong before anything is opened was right."""
+
+    settings: AiSettings
+    projects: Mapping[str, Project]
+    providers: registry.ProviderSet
+    clients: tuple[Client, ...]
+
+
+# ---------------------------------------------------------------- checking
+
+
+def check(*, listens: bool = False) -> Plan:
+    """Check settings, projects, providers, prices, client records and the data folder; with `listens` the
+    addresses too.
+
+    Raises:
+        SettingsError: every fault of all of them at once.
+    """
+    faults: list[str] = []
+
+    def tried(make: Callable[[], T]) -> T | None:
+        try:
+            return make()
+        except SettingsError as error:
+            faults.extend(each for each in error.faults if each not in faults)
+            return None
+
+    settings = tried(setting_files.read)
+    own = setting_files.own_dir()
+    projects = tried(lambda: project_files.load_projects(setting_files.projects_dir(), own / "managed"))
+    catalogue = tried(catalog.load)
+    clients = tried(lambda: load_clients(own / CLIENTS_FILE))
+    tried(lambda: _check_folder(own))
+    providers = None
+    if projects is not None and catalogue is not None:
+        options = setting_files.provider_options()
+        providers = tried(lambda: _providers(projects, options, catalogue))
+        if providers is not None:
+            tried(lambda: _check_budgets(projects, providers))
+    if listens and settings is not None:
+        tried(lambda: _check_addresses(settings))
+    if faults or settings is None or projects is None or providers is None or clients is None:
+        raise SettingsError(faults)
+    return Plan(settings, projects, providers, clients)
+
+
+def _providers(
+    projects: Mapping[str, Project],
+    options: Mapping[str, Mapping[str, str | SecretStr]],
+    catalogue: catalog.Catalog,
+) -> registry.ProviderSet:
+    chains = [
+        choice for each in projects.values() for assistant in each.assistants.values() for choice in assistant.chain
+    ]
+    return registry.build(chains, [each.embedding for each in projects.values()], options, catalogue, SystemClock())
+
+
+def _check_budgets(projects: Mapping[str, Project], providers: registry.ProviderSet) -> None:
+    """Refuse metered models in a project without a budget of its own."""
+    faults: list[str] = []
+    for project in projects.values():
+        if any(each.kind is ScopeKind.PROJECT for each in project.budgets):
+            continue
+        chosen = [providers.generation(choice) for each in project.assistants.values() for choice in each.chain]
+        chosen.append(providers.embedding(project.embedding))
+        if any(each.pricing.metered for each in chosen):
+            where = f"projects/{project.project_id}/{project_files.PROJECT_FILE}"
+            faults.append(f'{where}: metered models need a budget: add [[budgets]] with scope = "project"')
+    if faults:
+        raise SettingsError(faults)
+
+
+def _check_folder(own: Path) -> None:
+    try:
+        own.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=own):
+            pass
+    except OSError as exc:
+        reason = exc.strerror or type(exc).__name__
+        raise SettingsError([f"PASSEUR_DATA_DIR: {own} cannot be written ({reason}): give another folder"]) from exc
+
+
+def _check_addresses(settings: AiSettings) -> None:
+    faults: list[str] = []
+    for name, address in (("ADDRESS", settings.address), ("METRICS_ADDRESS", settings.metrics_address)):
+        if not address or address.startswith(UNIX):
+            continue
+        host, port = split_address(address)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            with closing(socket.socket(family)) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((host, port))
+        except OSError as exc:
+            faults.append(f"{setting_files.PREFIX}{name}: cannot listen on {address} ({exc.strerror}): is it taken?")
+    if faults:
+        raise SettingsError(faults)
+
+
+# ---------------------------------------------------------------- serving
+
+
+def serve() -> int:
+    """Serve until SIGTERM or SIGINT; returns the exit code.
+
+    Raises:
+        SettingsError: every fault; nothing was opened.
+    """
+    plan = check(listens=True)
+    logs.configure("ai_server", plan.settings.log_level)
+    return asyncio.run(_serve(plan))
+
+
+async def _serve(plan: Plan) -> int:
+    settings = plan.settings
+    figures = CollectorRegistry()
+    application = Application(setting_files.own_dir(), plan.projects, plan.providers, SystemClock(), figures)
+    listener = Listener(application, ClientRegister(plan.clients))
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    await listener.listen(settings.address, _server_credentials(settings))
+    stop_metrics = _serve_metrics(settings.metrics_address, figures)
+    LOG.info("listening", address=settings.address, clients=len(plan.clients), projects=sorted(plan.projects))
+    application.launch()
+    await stopping.wait()
+    LOG.info("draining", grace_s=settings.grace_s)
+    await application.drain(max(0.0, settings.grace_s - LAST_SECOND))
+    await listener.close()
+    await application.close()
+    stop_metrics()
+    LOG.info("stopped")
+    return 0
+
+
+def _serve_metrics(address: str, figures: CollectorRegistry) -> Callable[[], None]:
+    if not address:
+        return lambda: None
+    host, port = split_address(address)
+    return metrics.serve(figures, host, port)
+
+
+def _server_credentials(settings: AiSettings) -> grpc.ServerCredentials | None:
+    if not (settings.tls_certificate and settings.tls_key and settings.tls_client_ca):
+        return None
+    pair = (settings.tls_key.read_bytes(), settings.tls_certificate.read_bytes())
+    return grpc.ssl_server_credentials([pair], settings.tls_client_ca.read_bytes(), require_client_auth=True)
+
+
+# ---------------------------------------------------------------- operator commands
+
+
+def command_context() -> CommandContext:
+    """Make what operator commands are given.
+
+    Raises:
+        SettingsError: the environment is wrong.
+    """
+    settings = setting_files.read()
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[Connection]:
+        token_file = setting_files.token_file(settings)
+        if token_file.is_file():
+            token = token_file.read_text("utf-8").strip()
+            try:
+                async with connected(settings.address, token, _channel_credentials(settings)) as made:
+                    yield made
+                    return
+            except Unreachable:
+                pass
+        async with private_server() as made:
+            yield made
+
+    return CommandContext(env.data_dir(), setting_files.projects_dir(), connect)
+
+
+@asynccontextmanager
+async def private_server() -> AsyncIterator[Connection]:
+    """Run a server for one command: on a socket nobody else knows, holding the instance lock.
+
+    Raises:
+        SettingsError: the installation is wrong.
+        NotReady: it does not come up; for one, because another process holds the lock.
+    """
+    plan = check()
+    logs.configure("ai_server", "WARNING")
+    token = new_token()
+    operator = Client("operator", token_digest(token), frozenset({ALL_PROJECTS}), frozenset({Scope.ADMIN}))
+    application = Application(
+        setting_files.own_dir(), plan.projects, plan.providers, SystemClock(), CollectorRegistry()
+    )
+    listener = Listener(application, ClientRegister([operator]))
+    with tempfile.TemporaryDirectory(prefix="passeur-") as folder:
+        address = f"{UNIX}{Path(folder) / 'ai.sock'}"
+        await listener.listen(address, None)
+        application.launch()
+        try:
+            async with asyncio.timeout(UP_SECONDS):
+                await application.ready()
+            async with connected(address, token) as made:
+                yield made
+        except TimeoutError:
+            raise NotReady(f"The AI server did not come up within {UP_SECONDS:.0f} s.") from None
+        finally:
+            await application.drain(0)
+            await listener.close()
+            await application.close()
+
+
+def _channel_credentials(settings: AiSettings) -> grpc.ChannelCredentials | None:
+    if not (settings.tls_certificate and settings.tls_key and settings.tls_client_ca):
+        return None
+    return grpc.ssl_channel_credentials(
+        settings.tls_client_ca.read_bytes(), settings.tls_key.read_bytes(), settings.tls_certificate.read_bytes()
+    )
