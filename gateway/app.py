@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from gateway.storage import upkeep
 from gateway.web import middleware
 from gateway.web.bodies import BODY_LIMIT
 from gateway.web.routes import add_routes
@@ -30,9 +31,11 @@ def build_app(services: Services) -> web.Application:
 
 async def _background(app: web.Application) -> AsyncIterator[None]:
     services = app[SERVICES]
+    services.metrics.watch(services.hub, services.turns)
     tasks = [
         asyncio.create_task(services.turns.serve(), name="turn leases"),
         asyncio.create_task(services.hub.ping_for_ever(), name="stream pings"),
+        asyncio.create_task(upkeep.tidy_for_ever(services.store, services.clock), name="upkeep"),
     ]
     yield
     for task in tasks:

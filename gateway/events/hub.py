@@ -61,6 +61,8 @@ class Hub:
         self._texts: dict[str, RunningText] = {}
         self._flushed_at: dict[str, float] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self.cut_count = 0
+        self.resync_count = 0
 
     def bind(self, store: Store) -> None:
         """Name the store that readers catch up from."""
@@ -230,6 +232,7 @@ class Hub:
         here = f"{position.epoch}.{start.offset}"
         reader.sink.write(self._encoder.opening(here if start.resync is None else None))
         if start.resync is not None:
+            self.resync_count += 1
             reader.sink.write(self._encoder.resync(here, start.resync))
 
     def _catch_up(self, reader: Reader) -> None:
@@ -261,6 +264,7 @@ class Hub:
             events = await tx.events.after(reader.stream_id, reader.sent, BATCH)
         if reader.sent < position.trimmed:
             reader.sent = position.head
+            self.resync_count += 1
             here = f"{position.epoch}.{position.head}"
             reader.sink.write(self._encoder.resync(here, "cursor-too-old"))
             events = ()
@@ -285,6 +289,7 @@ class Hub:
 
     def _cut(self, reader: Reader) -> None:
         reader.state = State.GONE
+        self.cut_count += 1
         reader.sink.abort()
         reader.finished.set()
 

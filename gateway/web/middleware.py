@@ -47,18 +47,31 @@ async def errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     given = request.headers.get("X-Request-Id", "")
     request_id = given if REQUEST_ID_SHAPE.fullmatch(given) else new_id(services.clock.now())
     request[REQUEST_ID] = request_id
+    began = services.clock.monotonic()
     with structlog.contextvars.bound_contextvars(request_id=request_id):
-        try:
-            return await handler(request)
-        except PasseurError as exc:
-            return problems.problem_of(exc, request_id, services.clock.now())
-        except web.HTTPException as exc:
-            return problems.problem_of_http(exc, request_id)
-        except ConnectionError:
-            raise
-        except Exception:  # the edge of the process: the log gets the trace, the caller an id
-            log.exception("request_broken", method=request.method, path=request.path)
-            return problems.internal(request_id)
+        response = await _guarded(request, handler, services, request_id)
+    services.metrics.request(request.method, route_of(request), response.status, services.clock.monotonic() - began)
+    return response
+
+
+def route_of(request: web.Request) -> str:
+    """Name the request's route by its pattern, which no caller chooses; `unknown` where there is none."""
+    resource = request.match_info.route.resource
+    return "unknown" if resource is None else resource.canonical
+
+
+async def _guarded(request: web.Request, handler: Handler, services: Services, request_id: str) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except PasseurError as exc:
+        return problems.problem_of(exc, request_id, services.clock.now())
+    except web.HTTPException as exc:
+        return problems.problem_of_http(exc, request_id)
+    except ConnectionError:
+        raise
+    except Exception:  # the edge of the process: the log gets the trace, the caller an id
+        log.exception("request_broken", method=request.method, path=request.path)
+        return problems.internal(request_id)
 
 
 @web.middleware

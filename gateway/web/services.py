@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 
 from gateway.identity.limits import Gauge, Rate, TokenBuckets
+from gateway.web.metrics import GatewayMetrics
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
@@ -72,6 +73,7 @@ class Services:
     static: Path
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
+    metrics: GatewayMetrics = field(default_factory=GatewayMetrics)
 
 
 SERVICES: Final = web.AppKey("services", Services)

@@ -1,0 +1,144 @@
+"""Puts the gateway together and runs it: the only place that names concrete adapters."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import grpc
+from aiohttp import web
+
+from gateway import settings as settings_of
+from gateway.app import build_app
+from gateway.assistant.grpc_client import GrpcAssistant
+from gateway.events.hub import Hub
+from gateway.identity.limits import Rate
+from gateway.identity.origins import HostGuard
+from gateway.identity.sessions import SessionService
+from gateway.storage.sqlite import open_sqlite
+from gateway.turns.service import TurnService
+from gateway.web.frames import HttpEncoder
+from gateway.web.services import Limits, LimitSettings, Services
+from shared import logs, metrics
+from shared.clock import SystemClock
+from shared.errors import SettingsError
+from shared.logs import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.settings import GatewaySettings, Installation
+
+STATIC: Final = Path(__file__).resolve().parent / "static"
+REQUEST_GRACE_S: Final = 5.0
+"""How long open requests may take to end once the turns are over and the streams are let go."""
+
+log = logger(__name__)
+
+
+def serve() -> int:
+    """Serve until SIGTERM or SIGINT; the exit code is 0 after a graceful stop.
+
+    Raises:
+        SettingsError: something in the settings, the project files or the machine does not allow it.
+    """
+    installation = settings_of.read()
+    logs.configure("gateway", installation.settings.log_level)
+    asyncio.run(_serve(installation))
+    return 0
+
+
+async def _serve(installation: Installation) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with AsyncExitStack() as stack:
+        services = await _open_services(installation, stack)
+        stack.callback(_serve_metrics(installation.settings, services))
+        runner = web.AppRunner(
+            build_app(services), handler_cancellation=True, access_log=None, shutdown_timeout=REQUEST_GRACE_S
+        )
+        await runner.setup()
+        stack.push_async_callback(runner.cleanup)
+        await _listen(runner, installation.settings.address)
+        log.info("serving", address=installation.settings.address, projects=[each.id for each in services.projects])
+        await stop.wait()
+        log.info("stopping", running_turns=services.turns.running())
+        services.lifecycle.draining = True
+        await services.turns.close(installation.settings.grace_s)
+        services.hub.close()
+    log.info("stopped")
+
+
+async def _open_services(installation: Installation, stack: AsyncExitStack) -> Services:
+    settings, clock = installation.settings, SystemClock()
+    hub = Hub(HttpEncoder(installation.projects), clock)
+    assistant = GrpcAssistant(settings.ai_address, _token(installation), _credentials(settings))
+    stack.push_async_callback(assistant.close)
+    store = await open_sqlite(installation.own_dir, clock, hub)
+    stack.push_async_callback(store.close)
+    hub.bind(store)
+    return Services(
+        store=store,
+        sessions=SessionService(store, clock),
+        turns=TurnService(store, assistant, hub, clock),
+        hub=hub,
+        assistant=assistant,
+        projects=installation.projects,
+        limits=Limits(_limits(settings), clock),
+        hosts=HostGuard(installation.hosts),
+        clock=clock,
+        static=STATIC,
+        trusted_proxies=installation.trusted_proxies,
+    )
+
+
+async def _listen(runner: web.AppRunner, address: str) -> None:
+    host, port = settings_of.split_address(address)
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except OSError as exc:
+        raise SettingsError([f"PASSEUR_GATEWAY_ADDRESS: cannot listen on {address}: {exc.strerror}"]) from exc
+
+
+def _serve_metrics(settings: GatewaySettings, services: Services) -> Callable[[], None]:
+    if not settings.metrics_address:
+        return lambda: None
+    host, port = settings_of.split_address(settings.metrics_address)
+    try:
+        return metrics.serve(services.metrics.registry, host, port)
+    except OSError as exc:
+        message = f"PASSEUR_GATEWAY_METRICS_ADDRESS: cannot listen on {settings.metrics_address}: {exc.strerror}"
+        raise SettingsError([message]) from exc
+
+
+def _limits(settings: GatewaySettings) -> LimitSettings:
+    return LimitSettings(
+        requests=Rate(max(1, settings.requests_per_minute // 5), settings.requests_per_minute),
+        sessions=Rate(max(1, settings.sessions_per_minute // 2), settings.sessions_per_minute),
+        messages=Rate(max(1, settings.messages_per_minute // 2), settings.messages_per_minute),
+        streams_per_visitor=settings.streams_per_visitor,
+    )
+
+
+def _token(installation: Installation) -> str:
+    if installation.settings.ai_token is not None:
+        return installation.settings.ai_token.get_secret_value()
+    path = installation.ai_token_file
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        make = f"python -m ai_server clients add gateway --scopes answer --projects … --token-file {path}"
+        raise SettingsError([f"PASSEUR_GATEWAY_AI_TOKEN_FILE: {path} cannot be read: make it with `{make}`"]) from exc
+
+
+def _credentials(settings: GatewaySettings) -> grpc.ChannelCredentials | None:
+    files = (settings.ai_tls_ca, settings.ai_tls_key, settings.ai_tls_certificate)
+    if None in files:
+        return None
+    authority, key, certificate = (path.read_bytes() for path in files if path is not None)
+    return grpc.ssl_channel_credentials(authority, key, certificate)

@@ -1,0 +1,220 @@
+"""Settings of the gateway: `PASSEUR_GATEWAY_*`, read once, frozen; every fault is collected before anything fails."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from gateway.identity.projects import Project, Projects
+from gateway.identity.projects_file import read_projects
+from shared import env
+from shared.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from ipaddress import IPv4Network, IPv6Network
+
+PREFIX: Final = "PASSEUR_GATEWAY_"
+HIGHEST_PORT: Final = 65_535
+LONGEST_GRACE_S: Final = 600.0
+MOST: Final = 1_000_000
+UNIX: Final = "unix:"
+LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
+
+
+class GatewaySettings(BaseSettings):
+    """Each field is the variable `PASSEUR_GATEWAY_<NAME>`."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+
+    address: str = "127.0.0.1:8080"
+    """Where HTTP listens: `host:port`. TLS is the business of a reverse proxy."""
+
+    metrics_address: str = "127.0.0.1:9180"
+    """Where Prometheus metrics are served (`host:port`), loopback only; empty: nowhere."""
+
+    hosts: str = ""
+    """Host names under which browsers reach us, separated by commas, besides the loopback names and our own address.
+    A request for another Host is refused: that is what DNS rebinding looks like."""
+
+    trusted_proxies: str = ""
+    """Networks of reverse proxies whose X-Forwarded-For is believed, separated by commas: `10.0.0.0/8`."""
+
+    ai_address: str = "127.0.0.1:8106"
+    """Where the AI server listens: `host:port`, or `unix:/path/to/socket`."""
+
+    ai_token: SecretStr | None = None
+    """The client token for the AI server; `ai_token_file` is read when it is unset."""
+
+    ai_token_file: Path | None = None
+    """Where the client token is; `<data>/gateway/ai.token` when unset."""
+
+    ai_tls_ca: Path | None = None
+    """The authority of the AI server's certificate, PEM; needed when it is not on this machine, with the next two."""
+
+    ai_tls_certificate: Path | None = None
+    """Our certificate for the AI server, PEM."""
+
+    ai_tls_key: Path | None = None
+    """Its private key, PEM."""
+
+    grace_s: float = Field(default=20.0, ge=0, le=LONGEST_GRACE_S)
+    """Seconds that running turns may take to finish after SIGTERM; the others go on at the next start."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """Least level that is logged."""
+
+    requests_per_minute: int = Field(default=600, ge=1, le=MOST)
+    """Requests that one address may make; a fifth of it at once."""
+
+    sessions_per_minute: int = Field(default=30, ge=1, le=MOST)
+    """Sessions that one address may open."""
+
+    messages_per_minute: int = Field(default=20, ge=1, le=MOST)
+    """Messages that one visitor may send; half of it at once."""
+
+    streams_per_visitor: int = Field(default=20, ge=1, le=1000)
+    """Event streams that one visitor may hold open at the same time."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic's hook
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take only what `read` hands in: `shared.env` alone looks at the environment."""
+        return (init_settings,)
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Everything that the environment and the project files say."""
+
+    settings: GatewaySettings
+    data_dir: Path
+    projects: Projects
+    hosts: frozenset[str]
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
+
+    @property
+    def own_dir(self) -> Path:
+        """The gateway's part of the data folder."""
+        return self.data_dir / "gateway"
+
+    @property
+    def ai_token_file(self) -> Path:
+        """Where the AI server's client token is."""
+        return self.settings.ai_token_file or self.own_dir / "ai.token"
+
+
+def read(
+    variables: Mapping[str, str] | None = None, *, data_dir: Path | None = None, projects_dir: Path | None = None
+) -> Installation:
+    """Read the environment (or `variables`, without their prefix and in lower case, in its place).
+
+    Raises:
+        SettingsError: every variable and every project file that is wrong.
+    """
+    given = dict(env.with_prefix(PREFIX) if variables is None else variables)
+    faults: list[str] = []
+    settings = _settings({name: value for name, value in given.items() if value}, faults)
+    folder = projects_dir or Path(env.variable("PASSEUR_PROJECTS_DIR", "projects"))
+    projects: list[Project] = list(read_projects(folder, faults))
+    proxies = _networks(settings.trusted_proxies, faults)
+    host = _host(settings.address, "ADDRESS", faults)
+    if settings.metrics_address and not is_loopback(_host(settings.metrics_address, "METRICS_ADDRESS", faults) or ""):
+        faults.append(f"{PREFIX}METRICS_ADDRESS: {settings.metrics_address} is not loopback; metrics carry no login")
+    faults += _tls_faults(settings)
+    if faults:
+        raise SettingsError(faults)
+    hosts = {name.strip() for name in settings.hosts.split(",") if name.strip()}
+    return Installation(
+        settings,
+        data_dir or env.data_dir(),
+        Projects(projects),
+        frozenset({*LOOPBACK_NAMES, host or "", *hosts}),
+        proxies,
+    )
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Split `host:port`; IPv6 hosts stand in brackets.
+
+    Raises:
+        ValueError: it is not that.
+    """
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > HIGHEST_PORT:
+        raise ValueError(f"{address!r} is not host:port")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host name or address stays on this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _settings(given: Mapping[str, str], faults: list[str]) -> GatewaySettings:
+    try:
+        return GatewaySettings(**given)  # pyright: ignore[reportArgumentType]  # pydantic reads the text
+    except ValidationError as error:
+        found = error.errors()
+        faults.extend(_fault(each) for each in found)
+        wrong = {str(each["loc"][0]) for each in found}
+        # The rest is read without the wrong ones, so that its faults are told at the same time.
+        return GatewaySettings(**{name: value for name, value in given.items() if name not in wrong})  # pyright: ignore[reportArgumentType]
+
+
+def _fault(error: Any) -> str:
+    name = PREFIX + "_".join(map(str, error["loc"])).upper()
+    if error["type"] == "extra_forbidden":
+        return f"{name}: no such setting; see the list in docs, or remove it"
+    return f"{name}: {error['msg']} (it is {error['input']!r})"
+
+
+def _host(address: str, name: str, faults: list[str]) -> str | None:
+    try:
+        return split_address(address)[0]
+    except ValueError as error:
+        faults.append(f"{PREFIX}{name}: {error}")
+        return None
+
+
+def _tls_faults(settings: GatewaySettings) -> list[str]:
+    files = {
+        "AI_TLS_CA": settings.ai_tls_ca,
+        "AI_TLS_CERTIFICATE": settings.ai_tls_certificate,
+        "AI_TLS_KEY": settings.ai_tls_key,
+    }
+    given = [path for path in files.values() if path is not None]
+    if not given:
+        local = settings.ai_address.startswith(UNIX) or is_loopback(settings.ai_address.rpartition(":")[0].strip("[]"))
+        needed = "set the three PASSEUR_GATEWAY_AI_TLS_* files, or use a unix socket"
+        return [] if local else [f"{PREFIX}AI_ADDRESS: {settings.ai_address} is not on this machine: {needed}"]
+    faults = [f"{PREFIX}{name}: set it too; the three go together" for name, path in files.items() if path is None]
+    unreadable = [(name, path) for name, path in files.items() if path is not None and not path.is_file()]
+    return faults + [f"{PREFIX}{name}: {path} is not a readable file" for name, path in unreadable]
+
+
+def _networks(text: str, faults: list[str]) -> tuple[IPv4Network | IPv6Network, ...]:
+    networks: list[IPv4Network | IPv6Network] = []
+    for part in (each.strip() for each in text.split(",")):
+        try:
+            if part:
+                networks.append(ipaddress.ip_network(part))
+        except ValueError as error:
+            faults.append(f"{PREFIX}TRUSTED_PROXIES: {error}")
+    return tuple(networks)
