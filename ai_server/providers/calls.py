@@ -6,6 +6,7 @@ Used by every folder around its SDK, so that a raw transport exception never lea
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from ai_server.providers.contract import Finished, TextDelta, UsageReport
@@ -157,3 +158,11 @@ def texts(text: str | None) -> Iterable[GenerationEvent]:
     """Give a delta for text that is there."""
     if text:
         yield TextDelta(text)
+
+
+def is_object(text: str) -> bool:
+    """Say whether a text is a JSON object."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False

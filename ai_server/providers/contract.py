@@ -126,6 +126,10 @@ class GenerationRequest:
     thinking: Thinking = Thinking.LOW
     tools: tuple[ToolSpec, ...] = ()
     deadline_s: float = 120.0
+    stable_characters: int = 0
+    """So many of the first characters of `instructions` are the same in every turn of the assistant: worth a cache
+    breakpoint where a provider wants to be told; 0: unknown.
+    """
     stream: bool = True
     """False: the answer is asked for whole, and comes as the same events in one go."""
 

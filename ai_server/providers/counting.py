@@ -38,6 +38,10 @@ IMAGE_TOKENS: Final = 6_144
 """
 
 
+COUNTED_REMOTELY: Final = 256 * 1024
+"""Past this bound a provider's own counter is not asked: sending the text would take longer than it is worth."""
+
+
 class UpperBoundTokenizer:
     """Bounds by bytes. A million characters take about a millisecond, so it runs where it is called."""
 

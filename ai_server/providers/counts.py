@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from shared.usage import Usage
+
 COUNT_LIMIT: Final = 2**40
 """No call uses so many tokens; a larger count is a mistake, not a bill."""
 
@@ -37,3 +39,12 @@ def remainder(total: int, *parts: int) -> int:
     if rest < 0:
         raise NotBelievable("the parts of a count are more than the whole")
     return rest
+
+
+def embedding_usage(tokens: object) -> Usage | None:
+    """Read the input count of an embedding call; None when absent, zero or impossible."""
+    try:
+        counted = whole(tokens)
+    except NotBelievable:
+        return None
+    return Usage(input=counted) if counted else None

@@ -77,8 +77,32 @@ class Entry:
     extra: str = ""
 
 
+NETWORK: Final = ("base_url", "stall_s")
+"""Options of every provider over the network: another address, and the longest silence inside an answer."""
+
 ENTRIES: Final[Mapping[str, Entry]] = {
     EMBEDDED: Entry(factory="ai_server.providers.embedded.factory:build"),
+    "gemini": Entry(
+        factory="ai_server.providers.gemini.factory:build",
+        options=("base_url", "stall_s", "project", "location"),
+        secrets=("api_key", "access_token"),
+    ),
+    "mistral": Entry(factory="ai_server.providers.mistral.factory:build", options=NETWORK, secrets=("api_key",)),
+    "anthropic": Entry(
+        factory="ai_server.providers.anthropic.factory:build",
+        options=NETWORK,
+        secrets=("api_key",),
+        extra="anthropic",
+    ),
+    **dict.fromkeys(
+        ("openai", "groq", "deepseek", "xai", "openrouter", "perplexity", "ollama", "openai_compatible"),
+        Entry(
+            factory="ai_server.providers.openai_compatible.factory:build",
+            options=(*NETWORK, "dimension"),
+            secrets=("api_key",),
+            extra="openai",
+        ),
+    ),
 }
 
 
@@ -105,9 +129,10 @@ class ProviderSet:
     async def close(self) -> None:
         """Close every provider; idempotent."""
         for bundle in self._bundles.values():
-            for each in (bundle.generation, bundle.embedding):
-                if each is not None:
-                    await each.close()
+            for each in (bundle.generation, bundle.embedding, bundle.tokenizer):
+                close = getattr(each, "close", None)
+                if close is not None:
+                    await close()
 
 
 def build(

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from ai_server.providers.openai_compatible.profiles import Profile
     from shared.errors import ProviderError
 
-REQUEST_ID_HEADER = "X-Client-Request-Id"
-"""Carries the reservation, so that a provider's own records can be matched with the ledger."""
-
 
 @dataclass(frozen=True, slots=True)
 class Connection:

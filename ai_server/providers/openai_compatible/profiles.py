@@ -43,6 +43,9 @@ class Profile:
     cost_path: tuple[str, ...] = ()
     """Where in the usage the provider says what it charged, in dollars."""
 
+    cache_key: bool = False
+    """Does it take a key that groups requests with a common beginning?"""
+
     extra_body: Mapping[str, object] = field(default_factory=dict)
     stream_options: bool = True
     """Does it want to be asked for usage in a stream?"""
@@ -55,6 +58,7 @@ PROFILES: Final[Mapping[str, Profile]] = {
         base_url="https://api.openai.com/v1",
         efforts=LOW_TO_HIGH,
         fixed_temperature=True,
+        cache_key=True,
     ),
     "groq": Profile(base_url="https://api.groq.com/openai/v1", efforts=LOW_TO_HIGH),
     "deepseek": Profile(

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from ai_server.providers.calls import texts
+from ai_server.providers.calls import is_object, texts
 from ai_server.providers.contract import FinishReason, ToolCallMade
 from ai_server.providers.openai_compatible.usage import read_usage
 
@@ -46,19 +46,21 @@ class ChatReader:
         self._failures = failures
         self._calls: dict[object, _Fragments] = {}
         self._said: object = None
+        self._final = False
         self._wrote = False
         self.finish: FinishReason | None = None
         self.service_tier = ""
 
     @property
     def usage(self) -> Usage | None:
-        """Read the last usage that was said."""
-        return read_usage(self._said, self._profile, wrote=self._wrote or bool(self._calls))
+        """Read the last usage that was said at or after the end of the answer."""
+        said = self._said if self._final else None
+        return read_usage(said, self._profile, wrote=self._wrote or bool(self._calls))
 
     def read(self, chunk: Any) -> Iterator[GenerationEvent]:
         """Take one chunk, or a whole answer."""
         data: dict[str, Any] = chunk.model_dump(warnings=False)
-        self._note_usage(data)
+        said = self._note_usage(data)
         if isinstance(data.get("service_tier"), str):
             self.service_tier = data["service_tier"]
         choices = data.get("choices") or []
@@ -66,6 +68,8 @@ class ChatReader:
             raise self._told(error)
         for choice in choices:
             yield from self._choice(choice)
+        # What was said before the end is a part of the bill, and a part is worse than none.
+        self._final = self._final or (said and self.finish is not None)
 
     def rest(self) -> Iterable[GenerationEvent]:
         """Give the calls, put together."""
@@ -73,11 +77,12 @@ class ChatReader:
             self.finish = FinishReason.TOOL_CALLS
         return [self._made(number, call) for number, call in enumerate(self._calls.values())]
 
-    def _note_usage(self, data: dict[str, Any]) -> None:
+    def _note_usage(self, data: dict[str, Any]) -> bool:
         elsewhere = data.get("x_groq")
         said = data.get("usage") or (elsewhere.get("usage") if isinstance(elsewhere, dict) else None)
         if said:
             self._said = said
+        return bool(said)
 
     def _choice(self, choice: dict[str, Any]) -> Iterator[GenerationEvent]:
         message = choice.get("delta") or choice.get("message") or {}
@@ -121,14 +126,6 @@ class ChatReader:
         if isinstance(code, int) and 400 <= code < 600:  # noqa: PLR2004 - HTTP's own range
             return self._failures.status(code, started=True)
         return self._failures.overloaded(started=True)
-
-
-def is_object(text: str) -> bool:
-    """Say whether a text is a JSON object."""
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
 
 
 def _text(content: object) -> str:

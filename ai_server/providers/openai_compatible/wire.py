@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
+from ai_server.providers.caching import cache_key
 from ai_server.providers.contract import ImagePart, TextPart, ToolCallPart, ToolResultPart
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def body(request: GenerationRequest, row: ModelRow, profile: Profile) -> Json:
             }
             for tool in request.tools
         ]
+    if profile.cache_key:
+        sent["prompt_cache_key"] = cache_key(request)
     thinks = "thinking" in row.capabilities
     if request.temperature is not None and not (thinks and profile.fixed_temperature):
         sent["temperature"] = request.temperature

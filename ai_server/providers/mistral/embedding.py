@@ -1,0 +1,75 @@
+"""Embeddings with Mistral."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+from mistralai.client import Mistral
+
+from ai_server.providers.contract import Embeddings
+from ai_server.providers.counts import embedding_usage
+from ai_server.providers.mistral.client import classify, close_client
+from ai_server.providers.network import EMBED_DEADLINE_S, REQUEST_ID_HEADER, Networked
+from ai_server.providers.vectors import unit_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ai_server.ledger.contract import Permit
+    from ai_server.providers.mistral.client import Connection
+
+MAX_BATCH: Final = 64
+"""A request may hold 16,384 tokens in all; chunks of a document stay well under 256 each."""
+
+
+class MistralEmbedding(Networked[Mistral]):
+    """Embeds with `mistral-embed`."""
+
+    def __init__(self, connection: Connection, dimension: int) -> None:
+        """Take where and as whom, and the length of a vector."""
+        super().__init__("mistral", connection.row, connection.model, connection.failures(), connection.stall_s)
+        self._connection = connection
+        self._dimension = dimension
+
+    @property
+    def model(self) -> str:
+        """The model's id."""
+        return self._model
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector."""
+        return self._dimension
+
+    @property
+    def max_batch(self) -> int:
+        """Most texts in one call."""
+        return MAX_BATCH
+
+    async def embed(self, texts: Sequence[str], kind: Literal["query", "document"], permit: Permit) -> Embeddings:
+        """Embed; questions and documents alike."""
+        del kind
+        client = await self.client()
+        answer = await self.call(EMBED_DEADLINE_S).whole(
+            client.embeddings.create_async(
+                model=self._model,
+                inputs=list(texts),
+                timeout_ms=int(EMBED_DEADLINE_S * 1000),
+                http_headers={REQUEST_ID_HEADER: permit.reservation_id},
+            )
+        )
+        rows = [each.embedding or [] for each in sorted(answer.data, key=lambda each: each.index or 0)]
+        vectors = unit_vectors(rows, len(texts), self._dimension, self.failures)
+        return Embeddings(vectors, embedding_usage(answer.usage.prompt_tokens))
+
+    def connect(self) -> Mistral:
+        """Make the client."""
+        return self._connection.client()
+
+    async def disconnect(self, client: Mistral) -> None:
+        """Close the client."""
+        await close_client(client)
+
+    def classify(self, exc: Exception, begun: bool) -> Exception:  # noqa: FBT001 - the shape that Call asks for
+        """Classify by the SDK's classes."""
+        return classify(self.failures, exc, begun=begun)
