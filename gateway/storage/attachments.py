@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from gateway.storage.connection import Connection, one
 from gateway.storage.support_tables import attachments
+from gateway.storage.tables import conversations, messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,13 +64,19 @@ class Attachments:
         query = sa.select(attachments).where(attachments.c.message_id == message_id).order_by(attachments.c.id)
         return [Attachment(**row) for row in await self._connection.rows(query)]
 
-    async def documents_in(self, conversation_id: str, limit: int) -> Sequence[Attachment]:
-        """Read the newest documents of a conversation, oldest first."""
-        query = sa.select(attachments).where(
-            attachments.c.conversation_id == conversation_id, attachments.c.kind == "document"
+    async def documents_up_to(self, message_id: str, limit: int) -> Sequence[Attachment]:
+        """Read the newest documents sent in a message's conversation, since its boundary, up to that message."""
+        this, carrier = messages.alias("this"), messages.alias("carrier")
+        query = (
+            sa.select(attachments)
+            .join(carrier, carrier.c.id == attachments.c.message_id)
+            .join(this, this.c.conversation_id == carrier.c.conversation_id)
+            .join(conversations, conversations.c.id == this.c.conversation_id)
+            .where(this.c.id == message_id, attachments.c.kind == "document")
+            .where(carrier.c.position <= this.c.position, carrier.c.position > conversations.c.boundary)
         )
-        newest_first = query.order_by(attachments.c.created_at.desc(), attachments.c.id.desc()).limit(limit)
-        return [Attachment(**row) for row in reversed(await self._connection.rows(newest_first))]
+        newest_first = query.order_by(carrier.c.position.desc(), attachments.c.id.desc()).limit(limit)
+        return [Attachment(**row) for row in await self._connection.rows(newest_first)]
 
     async def of_visitor(self, visitor_id: str, limit: int) -> Sequence[Attachment]:
         """Read a visitor's attachments."""
