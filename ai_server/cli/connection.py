@@ -11,12 +11,20 @@ import grpc
 import grpc.aio
 
 from shared.errors import NotReady
+from shared.pb.passeur.v1 import readiness_pb2, readiness_pb2_grpc
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 CONNECT_SECONDS: Final = 2.0
 """Longest wait for somebody to answer at the address."""
+
+
+SETTLE_SECONDS: Final = 30.0
+"""Longest wait for a server that is still coming up."""
+
+POLL_SECONDS: Final = 0.2
+SERVING: Final = 200
 
 
 class Unreachable(NotReady):
@@ -44,7 +52,24 @@ async def connected(
     async with made as channel:
         if not await _listens(channel):
             raise Unreachable(f"No AI server answers at {address}.")
-        yield Connection(channel, (("authorization", f"Bearer {token}"),))
+        connection = Connection(channel, (("authorization", f"Bearer {token}"),))
+        await _settled(connection)
+        yield connection
+
+
+async def _settled(connection: Connection) -> None:
+    """Wait while the server is still coming up; one that stays down says itself why it refuses."""
+    stub = readiness_pb2_grpc.ReadinessServiceStub(connection.channel)
+    try:
+        async with asyncio.timeout(SETTLE_SECONDS):
+            while (await _check(stub, connection)).http_status != SERVING:
+                await asyncio.sleep(POLL_SECONDS)
+    except TimeoutError:
+        return
+
+
+async def _check(stub: readiness_pb2_grpc.ReadinessServiceStub, connection: Connection) -> readiness_pb2.CheckResponse:
+    return await stub.Check(readiness_pb2.CheckRequest(), metadata=connection.metadata)
 
 
 async def _listens(channel: grpc.aio.Channel) -> bool:

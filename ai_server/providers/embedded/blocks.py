@@ -1,4 +1,7 @@
-"""A passage of Markdown as blocks, so that a quotation never tears a list, a table or a code sample apart."""
+"""A passage as blocks, so that a quotation never tears a list, a table or a code sample apart.
+
+Passages come with one paragraph a line; Markdown marks are understood where a document kept them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,11 @@ if TYPE_CHECKING:
 FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
 HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s")
 ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
-TABLE: Final = re.compile(r"\s*\|.*\|\s*$")
+TABLE: Final = re.compile(r"\s*\|.*\|\s*$|(?!\s*\d{1,3}[.)]\s)[^.!?|]{0,200}\s\|\s.*\S")
+LABEL_LIMIT: Final = 80
+ENDING: Final = '.!?:;…»”"'
+"""A short line that ends no sentence: a heading that lost its mark, or a command."""
+
 CONTINUED: Final = re.compile(r"\s{2,}\S")
 ENDS: Final = re.compile(r"(?<=[.!?…])[\"'»”)\]]*\s+(?=[\"'«“(\[*_`]*[^\W\d_a-zà-ÿ]|[\"'«“(\[*_`]*\d)|\n{2,}")
 """Where a sentence may end: its mark, then space, then what may begin another one (not a small letter)."""
@@ -24,9 +31,13 @@ class Kind(StrEnum):
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"
+    LABEL = "label"
     LIST = "list"
     TABLE = "table"
     CODE = "code"
+
+
+_WRAPPED: Final = {Kind.PARAGRAPH, Kind.LABEL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +59,7 @@ def blocks(text: str) -> list[Block]:
     lines: list[str] = []
     kind: Kind | None = None
     for line_kind, line in _kinds(text):
-        if line_kind is not kind or line_kind is Kind.HEADING:
+        if line_kind is not kind or line_kind in {Kind.HEADING, Kind.PARAGRAPH}:
             _close(found, kind, lines)
             kind, lines = line_kind, []
         lines.append(line)
@@ -63,8 +74,13 @@ def sentences(text: str) -> list[str]:
 
 def _close(found: list[Block], kind: Kind | None, lines: list[str]) -> None:
     text = "\n".join(lines).strip("\n")
-    if kind is not None and text.strip():
-        found.append(Block(kind, text))
+    if kind is None or not text.strip():
+        return
+    if found and {kind, found[-1].kind} <= _WRAPPED and text[0].islower() and found[-1].text[-1] not in ENDING:
+        before = found.pop()  # one paragraph that its author broke into lines
+        found.append(Block(Kind.PARAGRAPH, f"{before.text}\n{text}"))
+        return
+    found.append(Block(kind, text))
 
 
 def _kinds(text: str) -> Iterator[tuple[Kind | None, str]]:
@@ -95,4 +111,4 @@ def _kind_of(line: str, before: Kind | None) -> Kind | None:
         return Kind.TABLE
     if ITEM.match(line) or (before is Kind.LIST and CONTINUED.match(line)):
         return Kind.LIST
-    return Kind.LIST if before is Kind.LIST else Kind.PARAGRAPH
+    return Kind.LABEL if len(line) <= LABEL_LIMIT and line.rstrip()[-1] not in ENDING + "," else Kind.PARAGRAPH

@@ -38,13 +38,17 @@ def _with_neighbours(cut: list[Block], chosen: Mapping[int, Collection[int]]) ->
             if cut[before].text.rstrip().endswith(":") or cut[number].kind is Kind.CODE:
                 wanted.setdefault(before, set()).add(last)
         announces = cut[number].text.rstrip().endswith(":")
-        if announces and after < len(cut) and cut[after].kind not in {Kind.PARAGRAPH, Kind.HEADING}:
+        if announces and after < len(cut) and cut[after].kind is not Kind.HEADING:
             wanted.setdefault(after, set()).add(0)
             wanted[number].add(len(sentences(cut[number].text)) - 1)
+        elif cut[number].kind is Kind.PARAGRAPH and after < len(cut) - 1 and cut[after].kind is Kind.LABEL:
+            wanted.setdefault(after, set()).add(0)
     return wanted
 
 
 def _block_text(block: Block, chosen: Collection[int]) -> str:
+    if block.kind is Kind.TABLE:
+        return _table(block)
     if block.kind is not Kind.PARAGRAPH:
         return _bounded(block)
     parts = sentences(block.text)
@@ -67,6 +71,16 @@ def _bounded(block: Block) -> str:
         return block.text
     kept = lines[:LONGEST_BLOCK_LINES]
     return "\n".join([*kept, "…", lines[0].strip()[:3]] if block.kind is Kind.CODE else [*kept, "…"])
+
+
+def _table(block: Block) -> str:
+    """Write rows of cells as the Markdown table that they were; a passage keeps only the bars between cells."""
+    lines = block.lines[:LONGEST_BLOCK_LINES]
+    if lines[0].lstrip().startswith("|"):
+        return "\n".join(lines)
+    rows = [f"| {line.strip()} |" for line in lines]
+    columns = lines[0].count(" | ") + 1
+    return "\n".join([rows[0], "|" + " --- |" * columns, *rows[1:]])
 
 
 def _marked(text: str, last: Kind, marker: str) -> str:

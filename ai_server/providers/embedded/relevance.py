@@ -80,7 +80,7 @@ def _of_passage(
     found: list[Candidate] = []
     lead = 0.0
     for number, block in enumerate(cut):
-        if block.kind is Kind.HEADING:
+        if block.kind in {Kind.HEADING, Kind.LABEL}:
             lead = HEADING * _coverage(question, rarity, stems(block.text))
             continue
         parts = sentences(block.text) if block.kind is Kind.PARAGRAPH else [block.text]
