@@ -17,8 +17,8 @@ from shared.logs import logger
 CHILD: Final = Path(__file__).with_name("reencode.py")
 AT_ONCE: Final = 2
 WAIT_S: Final = 20.0
-CHILD_S: Final = 5.0
-"""Wall-clock seconds for one image; a killed child is a refused image."""
+CHILD_S: Final = 20.0
+"""Wall-clock seconds for one image on a busy machine; the child itself stops after 4 s of processor time."""
 OUTPUT_LIMIT: Final = 3 * 1024 * 1024
 FIELD: Final = "body"
 

@@ -14,7 +14,7 @@ import sys
 import warnings
 
 MEMORY = 480 * 1024 * 1024
-CPU_S = 10
+CPU_S = 4
 PIXELS = 40_000_000
 SIDES = (2_048, 1_536, 1_024, 640)
 QUALITIES = (88, 75, 60)
