@@ -148,9 +148,7 @@ class Ledger:
             NotFound: no such reservation.
             AlreadyResolved: it was resolved otherwise, or is not held: its own process will end it.
         """
-        found = await self._store.reservation(known.reservation_id)
-        if found is None:
-            raise NotFound(f"There is no reservation {known.reservation_id}.")
+        found = await self.reservation(known.reservation_id)
         if found.state is ReservationState.PENDING:
             raise AlreadyResolved(f"The reservation {known.reservation_id} is not held: the call is under way.")
         if known.void:
@@ -186,6 +184,17 @@ class Ledger:
     async def balances(self) -> Sequence[Balance]:
         """Tell all budgets' windows now."""
         return await self._store.balances(self._clock.now())
+
+    async def reservation(self, reservation_id: str) -> Reservation:
+        """Tell one reservation as it is now.
+
+        Raises:
+            NotFound: there is none.
+        """
+        found = await self._store.reservation(reservation_id)
+        if found is None:
+            raise NotFound(f"There is no reservation {reservation_id}.")
+        return found
 
     async def reservations(
         self, project_id: str, state: ReservationState | None, limit: int, before: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ai_server.rpc import assistant, catalog, documents, readiness
+from ai_server.rpc import assistant, budgets, catalog, documents, readiness
 
 if TYPE_CHECKING:
     from ai_server.rpc.offer import Offer
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 OFFERS: Final[tuple[Offer, ...]] = (
     assistant.OFFER,
     documents.OFFER,
+    budgets.OFFER,
     catalog.OFFER,
     readiness.OFFER,
 )
