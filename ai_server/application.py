@@ -1,4 +1,4 @@
-"""The server's parts put together: which adapter stands behind which contract, and in what order they come and go."""
+"""The server's parts put together: how they depend on each other, and in what order they come and go."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ai_server.answering.contract import DocumentsOnly
 from ai_server.answering.metrics import CallMetrics, TurnMetrics
 from ai_server.answering.service import TurnService
 from ai_server.answering.work import Tools
-from ai_server.knowledge.service import KnowledgeService
 from ai_server.ledger.meter import LedgerMeter
 from ai_server.ledger.metrics import LedgerMetrics
 from ai_server.ledger.service import Ledger
@@ -18,23 +17,24 @@ from ai_server.providers.breaker import BreakerState
 from ai_server.providers.fallback import Chains
 from ai_server.providers.metered import MeteredEmbedder
 from ai_server.readiness import DEPENDENCIES, EMBEDDING, GENERATION, RETRIEVAL, STORE, Board, State
-from ai_server.storage.sqlite import SqliteStateStore
-from ai_server.supervision import Dependency, Health, Supervisor
+from ai_server.supervision import REQUEST_WAIT_S, Dependency, Health, Supervisor
 from shared import logs
 from shared.errors import NotReady, PasseurError
 from shared.ids import new_id
 from shared.metrics import gauge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
 
     from prometheus_client import CollectorRegistry
 
     from ai_server.answering.contract import Project
+    from ai_server.knowledge.contract import Embedder
+    from ai_server.knowledge.service import KnowledgeService
     from ai_server.providers.metered import CallRecord
     from ai_server.providers.registry import ProviderSet
     from ai_server.readiness import Report
+    from ai_server.storage.contract import StateStore
     from shared.clock import Clock
 
 SETTLE_SECONDS: Final = 5.0
@@ -49,16 +49,17 @@ class Application:
 
     def __init__(
         self,
-        own_dir: Path,
+        store: StateStore,
+        make_knowledge: Callable[[Mapping[str, Embedder]], KnowledgeService],
         projects: Mapping[str, Project],
         providers: ProviderSet,
         clock: Clock,
         metrics: CollectorRegistry,
     ) -> None:
-        """Wire up; nothing is opened."""
+        """Wire up; nothing is opened. `make_knowledge` is given the metered embedder of each project."""
         self._projects, self._providers, self._clock = projects, providers, clock
         self._board = Board(clock, DEPENDENCIES)
-        self._store = SqliteStateStore(own_dir / "state.sqlite", clock)
+        self._store = store
         ledger_metrics = LedgerMetrics(metrics)
         self._ledger = Ledger(self._store, clock, ledger_metrics)
         self._meter = LedgerMeter(self._ledger, clock)
@@ -66,7 +67,7 @@ class Application:
         self._sweeping: asyncio.Task[None] | None = None
         self._calls = CallMetrics(metrics)
         self._chains = Chains(providers, meter=self._meter, clock=clock, observe=self._observe)
-        self._knowledge = self._make_knowledge(own_dir)
+        self._knowledge = make_knowledge(self._embedders())
         self._turns = TurnService(
             Tools(self._knowledge, self._chains, DocumentsOnly(), clock),
             projects,
@@ -113,12 +114,12 @@ class Application:
         if report.state is State.DOWN:
             raise NotReady("The AI server takes no new work now: " + "; ".join(report.reasons))
 
-    async def ready(self) -> None:
-        """Wait, bounded, until everything that a turn needs was started."""
+    async def ready(self, wait_s: float = REQUEST_WAIT_S) -> None:
+        """Wait, at most `wait_s` for each, until everything that a turn needs was started."""
         for name in DEPENDENCIES:
-            await self._supervisor.require(name)
+            await self._supervisor.require(name, wait_s)
 
-    async def store(self) -> SqliteStateStore:
+    async def store(self) -> StateStore:
         """The open state store."""
         await self._supervisor.require(STORE)
         return self._store
@@ -164,8 +165,8 @@ class Application:
 
     # ---------------------------------------------------------------- dependencies
 
-    def _make_knowledge(self, own_dir: Path) -> KnowledgeService:
-        embedders = {
+    def _embedders(self) -> dict[str, Embedder]:
+        return {
             project_id: MeteredEmbedder(
                 self._providers.embedding(project.embedding),
                 meter=self._meter,
@@ -174,8 +175,6 @@ class Application:
             )
             for project_id, project in self._projects.items()
         }
-        known = [each.knowledge for each in self._projects.values()]
-        return KnowledgeService(known, embedders, self._store.index, own_dir, self._clock)
 
     def _dependencies(self) -> list[Dependency]:
         return [

@@ -20,13 +20,15 @@ from ai_server.application import Application
 from ai_server.cli.command import CommandContext
 from ai_server.cli.connection import Unreachable, connected
 from ai_server.clients import ALL_PROJECTS, CLIENTS_FILE, Client, ClientRegister, Scope, load_clients, token_digest
+from ai_server.knowledge.service import KnowledgeService
 from ai_server.providers import catalog, registry
 from ai_server.server import Listener
 from ai_server.settings import UNIX, split_address
 from ai_server.storage.contract import ScopeKind
+from ai_server.storage.sqlite import SqliteStateStore
 from shared import env, logs, metrics
 from shared.clock import SystemClock
-from shared.errors import NotReady, SettingsError
+from shared.errors import SettingsError
 from shared.ids import new_token
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from ai_server.answering.contract import Project
     from ai_server.cli.connection import Connection
+    from ai_server.knowledge.contract import Embedder
     from ai_server.settings import AiSettings
 
 T = TypeVar("T")
@@ -167,7 +170,7 @@ def serve() -> int:
 async def _serve(plan: Plan) -> int:
     settings = plan.settings
     figures = CollectorRegistry()
-    application = Application(setting_files.own_dir(), plan.projects, plan.providers, SystemClock(), figures)
+    application = _application(plan, figures)
     listener = Listener(application, ClientRegister(plan.clients))
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -198,6 +201,18 @@ def _server_credentials(settings: AiSettings) -> grpc.ServerCredentials | None:
         return None
     pair = (settings.tls_key.read_bytes(), settings.tls_certificate.read_bytes())
     return grpc.ssl_server_credentials([pair], settings.tls_client_ca.read_bytes(), require_client_auth=True)
+
+
+def _application(plan: Plan, figures: CollectorRegistry) -> Application:
+    """Choose the adapters: one machine, nothing to install."""
+    clock, own = SystemClock(), setting_files.own_dir()
+    store = SqliteStateStore(own / "state.sqlite", clock)
+    known = [each.knowledge for each in plan.projects.values()]
+
+    def make_knowledge(embedders: Mapping[str, Embedder]) -> KnowledgeService:
+        return KnowledgeService(known, embedders, store.index, own, clock)
+
+    return Application(store, make_knowledge, plan.projects, plan.providers, clock, figures)
 
 
 # ---------------------------------------------------------------- operator commands
@@ -240,21 +255,16 @@ async def private_server() -> AsyncIterator[Connection]:
     logs.configure("ai_server", "WARNING")
     token = new_token()
     operator = Client("operator", token_digest(token), frozenset({ALL_PROJECTS}), frozenset({Scope.ADMIN}))
-    application = Application(
-        setting_files.own_dir(), plan.projects, plan.providers, SystemClock(), CollectorRegistry()
-    )
+    application = _application(plan, CollectorRegistry())
     listener = Listener(application, ClientRegister([operator]))
     with tempfile.TemporaryDirectory(prefix="passeur-") as folder:
         address = f"{UNIX}{Path(folder) / 'ai.sock'}"
         await listener.listen(address, None)
         application.launch()
         try:
-            async with asyncio.timeout(UP_SECONDS):
-                await application.ready()
+            await application.ready(UP_SECONDS)
             async with connected(address, token) as made:
                 yield made
-        except TimeoutError:
-            raise NotReady(f"The AI server did not come up within {UP_SECONDS:.0f} s.") from None
         finally:
             await application.drain(0)
             await listener.close()

@@ -77,8 +77,8 @@ class Supervisor:
         """Tell whether a dependency was started."""
         return name in self._up
 
-    async def require(self, name: str) -> None:
-        """Start a dependency if it is not up, and wait for it, bounded.
+    async def require(self, name: str, wait_s: float = REQUEST_WAIT_S) -> None:
+        """Start a dependency if it is not up, and wait for it, at most `wait_s`.
 
         Raises:
             NotReady: it did not come up, with the cause.
@@ -86,7 +86,7 @@ class Supervisor:
         if name in self._up:
             return
         try:
-            async with asyncio.timeout(REQUEST_WAIT_S):
+            async with asyncio.timeout(wait_s):
                 await asyncio.shield(self._start(name))
         except TimeoutError:
             raise NotReady(f"{name} is still starting: try again in a moment.") from None

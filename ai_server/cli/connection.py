@@ -62,7 +62,7 @@ async def _settled(connection: Connection) -> None:
     stub = readiness_pb2_grpc.ReadinessServiceStub(connection.channel)
     try:
         async with asyncio.timeout(SETTLE_SECONDS):
-            while (await _check(stub, connection)).http_status != SERVING:
+            while (await _check(stub, connection)).http_status != SERVING:  # noqa: ASYNC110 - it is another process
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ai_server.providers.embedded.accounting import FreePricing, LengthTokenizer
 from ai_server.providers.embedded.generation import ExtractiveGenerator
@@ -11,6 +11,7 @@ from shared.errors import SettingsError
 
 if TYPE_CHECKING:
     from ai_server.providers.catalog import Catalog
+    from ai_server.providers.contract import EmbeddingProvider
     from ai_server.providers.registry import ProviderOptions
 
 
@@ -29,4 +30,5 @@ def build(asked: ProviderOptions, catalogue: Catalog) -> ProviderBundle:
 
     if asked.model != MODEL:
         raise SettingsError([f"embedded model `{asked.model}` does not embed here: use `{MODEL}`"])
-    return ProviderBundle(None, EmbeddedEmbedding(), LengthTokenizer(), FreePricing())
+    model = cast("EmbeddingProvider", EmbeddedEmbedding())  # constants of the class stand for the properties
+    return ProviderBundle(None, model, LengthTokenizer(), FreePricing())
