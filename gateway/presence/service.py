@@ -163,5 +163,6 @@ async def _tell_of_visitor(tx: Transaction, before: Presence, after: Presence) -
         data = {"visitor_id": visitor_id, "status": after.seen.value}
         await tx.events.append(stream_id, NewEvent("user.status", data, "account"))
     if rest_changed:
-        facts = {"visitor_id": visitor_id, "product": after.product, "telemetry": after.telemetry}
+        # Telemetry is read where it is kept, never copied into a stream: withdrawing consent must reach every copy.
+        facts = {"visitor_id": visitor_id, "product": after.product, "has_telemetry": after.telemetry is not None}
         await tx.events.append(stream_id, NewEvent("user.presence", facts, "account"))

@@ -95,6 +95,10 @@ class Events:
         where = (events.c.stream_id == stream_id, events.c.conversation_id == conversation_id)
         return await self._connection.run(sa.update(events).where(*where).values(data={}, channel=ERASED))
 
+    async def forget_stream(self, stream_id: str) -> None:
+        """Remove a stream with all its events; whoever still reads it is told that it begins anew."""
+        await self._connection.run(sa.delete(streams).where(streams.c.id == stream_id))
+
     async def trim_before(self, instant: datetime) -> int:
         """Forget events older than `instant` in all streams; tells how many went."""
         old = (

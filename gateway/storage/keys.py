@@ -39,6 +39,10 @@ class IdempotencyKeys:
         insert = self._connection.insert(idempotency).values(**row).on_conflict_do_nothing()
         return await self._connection.run(insert) == 1
 
+    async def forget_scope(self, scope: str) -> int:
+        """Remove all keys of one person."""
+        return await self._connection.run(sa.delete(idempotency).where(idempotency.c.scope == scope))
+
     async def forget_before(self, instant: datetime) -> int:
         """Remove keys made before `instant`."""
         return await self._connection.run(sa.delete(idempotency).where(idempotency.c.created_at < instant))

@@ -80,6 +80,12 @@ class Tickets:
         found = await one(self._connection, query.order_by(tickets.c.opened_at.desc(), tickets.c.id.desc()).limit(1))
         return None if found is None else _ticket(found)
 
+    async def of_conversation(self, conversation_id: str) -> Sequence[Ticket]:
+        """Read a conversation's tickets, oldest first."""
+        query = sa.select(tickets).where(tickets.c.conversation_id == conversation_id)
+        rows = await self._connection.rows(query.order_by(tickets.c.opened_at, tickets.c.id))
+        return [_ticket(row) for row in rows]
+
     async def replace(self, ticket: Ticket) -> None:
         """Write a ticket as it is now."""
         row = _row(ticket)

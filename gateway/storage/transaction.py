@@ -14,6 +14,7 @@ from gateway.storage.keys import IdempotencyKeys
 from gateway.storage.messages import Messages
 from gateway.storage.notifications import Notifications
 from gateway.storage.presence import PresenceRoom
+from gateway.storage.questions import Questions
 from gateway.storage.readers import ReadMarkers
 from gateway.storage.staff import Staff, StaffSessions
 from gateway.storage.tickets import Tickets
@@ -45,3 +46,4 @@ class Transaction:
         self.presence = PresenceRoom(connection)
         self.notifications = Notifications(connection)
         self.attachments = Attachments(connection)
+        self.questions = Questions(connection)

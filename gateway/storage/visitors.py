@@ -54,6 +54,10 @@ class Visitors:
         """Remember the language a visitor reads."""
         await self._connection.run(sa.update(visitors).where(visitors.c.id == visitor_id).values(language=language))
 
+    async def delete(self, visitor_id: str) -> None:
+        """Remove a visitor, with their sessions, conversations and what hangs on them."""
+        await self._connection.run(sa.delete(visitors).where(visitors.c.id == visitor_id))
+
 
 class Sessions:
     """Bearer sessions by the hash of their token."""

@@ -27,7 +27,7 @@ class StaffAudience:
             self._look(event)
             return False
         if event.type == NOTIFICATION_CREATED:
-            return event.data["person"] == staff_reader(self._staff_id)
+            return event.data.get("person") == staff_reader(self._staff_id)
         if event.type == "read" and event.data.get("staff_id") == self._staff_id:
             return True
         return event.type not in OF_CONVERSATIONS or event.conversation_id in self._opened
@@ -41,7 +41,7 @@ class StaffAudience:
         return sender != staff_reader(self._staff_id) and conversation_id in self._opened
 
     def _look(self, event: StoredEvent) -> None:
-        if event.data["staff_id"] != self._staff_id:
+        if event.data.get("staff_id") != self._staff_id:
             return
         if event.type == CONVERSATION_OPENED:
             self._opened.add(event.data["conversation_id"])

@@ -76,7 +76,8 @@ async def notify(
     notification = Notification(new_id(now), person, ticket.project_id, kind, about, said, ticket.conversation_id, now)
     await tx.notifications.add(notification)
     data = {"person": person, "notification": notification_view(notification)}
-    await tx.events.append(stream_of(person, ticket.project_id), NewEvent(NOTIFICATION_CREATED, data, "account"))
+    event = NewEvent(NOTIFICATION_CREATED, data, "account", ticket.conversation_id)
+    await tx.events.append(stream_of(person, ticket.project_id), event)
 
 
 async def tell_looking(tx: Transaction, project_id: str, staff_id: str, conversation_id: str, *, opened: bool) -> None:

@@ -1,0 +1,1 @@
+"""What is kept of a visitor, handed out whole and removed whole."""
