@@ -223,9 +223,7 @@ async def test_an_answer_that_is_cut_by_its_limit_says_so(
 
 @pytest.mark.parametrize("subject", [each for each in FOUR if each is not MISTRAL], ids=lambda each: each.name)
 @streamed_or_whole
-async def test_a_refusal_by_policy_says_so(
-    subject: Subject, stream, shared: Bundles, simulator: Simulator
-) -> None:
+async def test_a_refusal_by_policy_says_so(subject: Subject, stream, shared: Bundles, simulator: Simulator) -> None:
     simulator.script(Script(chunks=(), finish="refused"))
     told = await told_by(await shared(subject), request_for(subject, stream=stream))
     assert (told.text, told.finish) == ("", "refused")
