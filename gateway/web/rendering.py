@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
     from markdown_it.renderer import RendererProtocol
-    from markdown_it.rules_inline import StateInline
-    from markdown_it.token import Token
+    from markdown_it.rules_core import StateCore
 
 TAGS: Final = frozenset({
     "p", "br", "strong", "em", "s", "code", "pre", "ul", "ol", "li", "blockquote", "hr", "a", "sup",
     "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
 })  # fmt: skip
-ATTRIBUTES: Final = {"a": {"href"}, "ol": {"start"}, "sup": {"data-citation"}}
+ATTRIBUTES: Final = {"*": set(), "a": {"href"}, "ol": {"start"}, "sup": {"data-citation"}}
 SCHEMES: Final = frozenset({"http", "https", "mailto"})
 CACHED_TEXTS: Final = 512
 
@@ -98,14 +99,23 @@ def _clean(body: str) -> str:
     )
 
 
-def _citation_rule(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - markdown-it's own signature
-    match = MARK.match(state.src, state.pos)
-    if match is None:
-        return False
-    if not silent:
-        state.push("citation", "", 0).meta = {"number": int(match[1])}
-    state.pos = match.end()
-    return True
+def _citation_rule(state: StateCore) -> None:
+    """Turn the marks in running text into tokens of their own; marks elsewhere are found missing and go to the end."""
+    for block in state.tokens:
+        if block.type == "inline" and block.children and OPEN in block.content:
+            block.children = [piece for token in block.children for piece in _split(token)]
+
+
+def _split(token: Token) -> list[Token]:
+    if token.type != "text" or OPEN not in token.content:
+        return [token]
+    pieces: list[Token] = []
+    for place, part in enumerate(MARK.split(token.content)):
+        if place % 2:
+            pieces.append(Token("citation", "", 0, meta={"number": int(part)}))
+        elif part:
+            pieces.append(replace(token, content=part))
+    return pieces
 
 
 def _render_citation(_self: RendererProtocol, tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
@@ -120,7 +130,7 @@ def _render_image(_self: RendererProtocol, tokens: Sequence[Token], index: int, 
 
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
-    parser.inline.ruler.before("text", "citation", _citation_rule)
+    parser.core.ruler.push("citation", _citation_rule)
     parser.add_render_rule("citation", _render_citation)
     parser.add_render_rule("image", _render_image)
     return parser

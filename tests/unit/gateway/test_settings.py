@@ -1,0 +1,89 @@
+"""Settings and project files: every fault at once, by name."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gateway import settings
+from shared.errors import SettingsError
+
+DEMO = Path(__file__).parents[3] / "projects"
+
+
+def faults_of(variables, projects=DEMO):
+    with pytest.raises(SettingsError) as refused:
+        settings.read(variables, projects_dir=projects)
+    return refused.value.faults
+
+
+def test_the_shipped_project_and_no_variable_are_enough(tmp_path):
+    read = settings.read({}, data_dir=tmp_path, projects_dir=DEMO)
+    found = read.projects.by_public_key("pk_demo")
+    assert found is not None
+    assert found[0].anonymous_contexts == ({"scope": ("docs",), "audience": ("public",)},)
+    assert read.settings.address == "127.0.0.1:8080"
+    assert read.ai_token_file == tmp_path / "gateway" / "ai.token"
+
+
+def test_every_wrong_setting_is_told_at_once():
+    faults = faults_of(
+        {
+            "nope": "1",
+            "grace_s": "soon",
+            "address": "8080",
+            "metrics_address": "0.0.0.0:9180",
+            "trusted_proxies": "10.0.0.0/99",
+            "ai_address": "ai.example:8106",
+        }
+    )
+    for name in ("NOPE", "GRACE_S", "ADDRESS", "METRICS_ADDRESS", "TRUSTED_PROXIES", "AI_ADDRESS"):
+        assert any(f"PASSEUR_GATEWAY_{name}" in fault for fault in faults), name
+
+
+def test_an_empty_variable_is_the_default():
+    assert settings.read({"address": ""}, projects_dir=DEMO).settings.address == "127.0.0.1:8080"
+
+
+def test_three_tls_files_go_together(tmp_path):
+    faults = faults_of({"ai_tls_ca": str(tmp_path / "missing.pem")})
+    assert len(faults) == 3
+
+
+def test_a_broken_project_file_names_file_and_field(tmp_path):
+    shutil.copytree(DEMO / "demo", tmp_path / "demo")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "gateway.toml").write_text(
+        'name = "x"\nlanguages = ["de"]\ndefault_language = "fr"\nsurprise = 1\n'
+        '[[public_keys]]\nkey = "demo"\nallowed_origins = ["evil.example/path"]\n'
+    )
+    (tmp_path / "third").mkdir()
+    (tmp_path / "third" / "gateway.toml").write_text("name = ")
+    faults = faults_of({}, tmp_path)
+    text = "\n".join(faults)
+    for part in (
+        "other/gateway.toml: surprise",
+        "public_keys.0.key",
+        "allowed_origins.0",
+        "third/gateway.toml: cannot",
+    ):
+        assert part in text
+
+
+def test_two_projects_cannot_share_a_public_key(tmp_path):
+    for name in ("one", "two"):
+        shutil.copytree(DEMO / "demo", tmp_path / name)
+    assert any("pk_demo is in both" in fault for fault in faults_of({}, tmp_path))
+
+
+def test_a_language_that_the_server_does_not_speak_is_refused(tmp_path):
+    shutil.copytree(DEMO / "demo", tmp_path / "demo")
+    path = tmp_path / "demo" / "gateway.toml"
+    path.write_text(path.read_text().replace('languages = ["fr", "en", "es"]', 'languages = ["de"]'))
+    faults = faults_of({}, tmp_path)
+    assert any("languages: de" in fault for fault in faults)
+    assert any("default_language: fr is not in languages" in fault for fault in faults)
+
+
+def test_no_project_at_all_is_a_fault(tmp_path):
+    assert any("holds no <project>/gateway.toml" in fault for fault in faults_of({}, tmp_path))
