@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from ai_server.connectors.contract import ConnectorSpec
     from ai_server.knowledge.contract import ProjectKnowledge, RetrievalContext
     from ai_server.ledger.model import BudgetSeed
     from ai_server.providers.registry import ModelChoice
@@ -58,6 +59,7 @@ class Project:
     embedding: ModelChoice
     budgets: tuple[BudgetSeed, ...]
     prompts: Mapping[tuple[str, str], PromptOverride]
+    connectors: tuple[ConnectorSpec, ...] = ()
 
 
 # ---------------------------------------------------------------- what is asked
@@ -256,9 +258,18 @@ class IntentDetector(Protocol):
     """Tells documents, connectors, tools and conversation apart."""
 
     async def detect(
-        self, project: Project, assistant: Assistant, message: str, history: Sequence[HistoryMessage], language: str
+        self,
+        project: Project,
+        assistant: Assistant,
+        message: str,
+        history: Sequence[HistoryMessage],
+        language: str,
+        *,
+        contexts: Sequence[RetrievalContext] | None = None,
     ) -> Detection:
-        """Say what the message asks for; no effect, no paid call."""
+        """Say what the message asks for; no effect, no paid call. `contexts` hides services that they may not read;
+        `None` hides none.
+        """
         ...
 
 
@@ -272,6 +283,8 @@ class DocumentsOnly:
         message: str,  # noqa: ARG002
         history: Sequence[HistoryMessage],  # noqa: ARG002
         language: str,  # noqa: ARG002
+        *,
+        contexts: Sequence[RetrievalContext] | None = None,  # noqa: ARG002
     ) -> Detection:
         """Choose documents, or conversation where the assistant only chats."""
         kind = IntentKind.DOCUMENTS if assistant.mode is Mode.DOCUMENTS else IntentKind.CONVERSATION

@@ -30,14 +30,16 @@ class Endpoint:
     """One kind of thing that a service can be searched for.
 
     `holds` says what is found there, by language, as a person reads it: "films, séries, musique". `hints` are folded
-    words that point at it, each with the parameters that narrow a search to that kind of thing, possibly none.
-    `examples` are whole requests that belong here.
+    words that point at it, each with the parameters that narrow a search to that kind of thing, possibly none; those
+    in `kept` ("invoice") are searched for as well, while the others ("file") only say where. `examples` are whole
+    requests that belong here.
     """
 
     name: str
     holds: Mapping[str, str]
     hints: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     examples: tuple[str, ...] = ()
+    kept: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,16 @@ class ConnectorSpec:
         """`type/instance`: names the instance inside its project."""
         return f"{self.connector}/{self.instance}"
 
-    def label(self, endpoint: Endpoint) -> Mapping[str, str]:
+    def label(self) -> Mapping[str, str]:
         """What a person reads when asked to choose, by language: "Jellyfin – films, séries, musique"."""
-        return {language: f"{self.name} – {holds}" for language, holds in endpoint.holds.items()}
+        languages = dict.fromkeys(language for each in self.endpoints for language in each.holds)
+        holds = {
+            language: ", ".join(
+                dict.fromkeys(each.holds[language] for each in self.endpoints if language in each.holds)
+            )
+            for language in languages
+        }
+        return {language: f"{self.name} – {text}" for language, text in holds.items()}
 
     def endpoint(self, name: str) -> Endpoint | None:
         """Find an endpoint by name; the first one for an empty name."""

@@ -64,6 +64,7 @@ class EndpointTable(_Table):
             MappingProxyType({**(known.holds if known else {}), **self.holds}),
             MappingProxyType({**(known.hints if known else {}), **hints}),
             (*(known.examples if known else ()), *self.examples),
+            known.kept if known else frozenset(),
         )
 
 

@@ -55,6 +55,9 @@ NEXTCLOUD: Final = (
             "find the file named minutes", "search the shared folder for the report", "open my spreadsheet",
             "busca el archivo del contrato", "encuentra la carpeta de facturas",
         ),
+        frozenset(
+            {"contrat", "contract", "contrato", "facture", "invoice", "factura", "rapport", "report", "informe", "devis"}
+        ),
     ),
 )  # fmt: skip
 

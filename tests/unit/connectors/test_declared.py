@@ -73,7 +73,7 @@ def test_the_declared_words_say_what_is_there():
     (endpoint,) = spec.endpoints
     assert spec.key == "openapi/wiki"
     assert set(endpoint.hints) == {"wiki", "procedure"}
-    assert spec.label(endpoint)["es"] == "Wiki – páginas"
+    assert spec.label()["es"] == "Wiki – páginas"
     assert "k3y" not in repr(spec)
 
 
