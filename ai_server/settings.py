@@ -16,6 +16,9 @@ from shared.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MAY_BE_EMPTY: Final = frozenset({"metrics_address"})
+"""Settings that an empty variable switches off; elsewhere an empty variable counts as unset."""
+
 PREFIX: Final = "PASSEUR_AI_"
 UNIX: Final = "unix:"
 HIGHEST_PORT: Final = 65_535
@@ -74,7 +77,7 @@ def read(variables: Mapping[str, str] | None = None) -> AiSettings:
     for name, entry in registry.ENTRIES.items():
         _take_options(name, entry, given)
     try:
-        settings = AiSettings(**{name: value for name, value in given.items() if value})  # pyright: ignore[reportArgumentType]
+        settings = AiSettings(**{name: value for name, value in given.items() if value or name in MAY_BE_EMPTY})  # pyright: ignore[reportArgumentType]
     except ValidationError as error:
         raise SettingsError([_variable_fault(each) for each in error.errors()]) from error
     faults = [*_address_faults(settings), *_metrics_faults(settings), *_tls_faults(settings)]

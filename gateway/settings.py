@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from ipaddress import IPv4Network, IPv6Network
 
+MAY_BE_EMPTY: Final = frozenset({"metrics_address"})
+"""Settings that an empty variable switches off; elsewhere an empty variable counts as unset."""
+
 PREFIX: Final = "PASSEUR_GATEWAY_"
 HIGHEST_PORT: Final = 65_535
 LONGEST_GRACE_S: Final = 600.0
@@ -125,7 +128,7 @@ def read(
     """
     given = dict(env.with_prefix(PREFIX) if variables is None else variables)
     faults: list[str] = []
-    settings = _settings({name: value for name, value in given.items() if value}, faults)
+    settings = _settings({name: value for name, value in given.items() if value or name in MAY_BE_EMPTY}, faults)
     folder = projects_dir or Path(env.variable("PASSEUR_PROJECTS_DIR", "projects"))
     projects: list[Project] = list(read_projects(folder, faults))
     proxies = _networks(settings.trusted_proxies, faults)
