@@ -62,12 +62,13 @@ export class Composer extends PasseurElement {
 
   /** While an answer is written the button stops it; one can go on writing. @param {boolean} running @param {boolean} stopping */
   setRunning(running, stopping) {
-    const hadFocus = this.contains(document.activeElement) && document.activeElement !== this.field;
+    const root = /** @type {Document | ShadowRoot} */ (this.getRootNode());
+    const hadFocus = root.activeElement === this.stopButton;
     this.#running = running;
     if (this.sendButton) this.sendButton.hidden = running;
     if (this.stopButton) {
       this.stopButton.hidden = !running;
-      this.stopButton.disabled = stopping;
+      this.stopButton.setAttribute("aria-disabled", String(stopping)); // `disabled` would throw the focus away
     }
     if (hadFocus && !running) this.focus(); // the stop button under the finger is gone
   }

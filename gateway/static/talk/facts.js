@@ -38,7 +38,7 @@ function fact(text, help) {
 
 /** @param {string} text */
 function copyButton(text) {
-  const label = h("span", { role: "status" }, words.t.copy);
+  const label = h("span", {}, words.t.copy);
   const button = h("button", { type: "button", class: "text-button copy-button" }, icon("copy", 15), label);
   button.addEventListener("click", async () => {
     let done = true;
@@ -48,6 +48,7 @@ function copyButton(text) {
       done = false; // no permission, or not a secure context
     }
     label.textContent = done ? words.t.copied : words.t.copyFailed;
+    button.dispatchEvent(new CustomEvent("passeur-announce", { bubbles: true, detail: label.textContent }));
     setTimeout(() => {
       label.textContent = words.t.copy;
     }, COPIED_MS);

@@ -93,7 +93,7 @@ export class MessageElement extends PasseurElement {
     if (message.role === "ai" && message.html) fill(body, safeHtml(message.html));
     else if (message.role === "ai") new StreamingText(body).show(message.text);
     else body.textContent = message.text;
-    typeset(body, message.language || words.language);
+    if (message.role !== "user") typeset(body, message.language || words.language);
     sourcesOf(message, body, (citation, number) => this.say("passeur-citation", { message, citation, number }));
   }
 

@@ -39,6 +39,7 @@ export class Transcript extends PasseurElement {
     this.announcer = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
     this.append(this.pane, this.below, this.announcer);
     this.addEventListener("passeur-grown", () => this.#grown());
+    this.addEventListener("passeur-announce", (event) => this.announce(/** @type {CustomEvent} */ (event).detail));
   }
 
   connected() {

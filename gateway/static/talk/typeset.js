@@ -1,10 +1,9 @@
 // @ts-check
 /** What a careful printer would do to French: no line begins with a lonely mark. */
 
-/** French sets a narrow space before these, and the line must not break there. */
-const BEFORE = /[ \u00a0](?=[;:!?»](?!\S*\/\/))/g;
-const AFTER = /(?<=«)[ \u00a0]/g;
-const NARROW = "\u202f";
+/** French sets a narrow space before these, a whole one before a colon and inside quotes; no line breaks there. */
+const NARROW = / (?=[;!?])/g;
+const WHOLE = / (?=[:»])|(?<=«) /g;
 
 /**
  * Bind the spaces of French punctuation; code stays as it is.
@@ -17,7 +16,7 @@ export function typeset(body, language) {
   const texts = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
   for (let node = texts.nextNode(); node; node = texts.nextNode()) {
     if (node.parentElement?.closest("code, pre")) continue;
-    const set = (node.nodeValue ?? "").replace(BEFORE, NARROW).replace(AFTER, NARROW);
+    const set = (node.nodeValue ?? "").replace(NARROW, "\u202f").replace(WHOLE, "\u00a0");
     if (set !== node.nodeValue) node.nodeValue = set;
   }
 }

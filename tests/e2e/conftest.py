@@ -1,0 +1,101 @@
+"""A real gateway, a scripted AI server, and a real browser that may speak to nobody else."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright, expect
+
+from gateway.web.services import LimitSettings, Services
+from tests.fakes.assistant import ScriptedAssistant
+from tests.fakes.gateway import PASSAGES, demo_script, open_services, serving
+
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run"
+)
+DESK = {"width": 1280, "height": 800}
+PHONE = {"width": 360, "height": 740}
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+WAIT_MS = 20_000
+"""The longest that anything on the page may take to appear; nothing waits when it is there."""
+
+
+@dataclass
+class Stage:
+    """What a test plays on. `faults` collects what no page may do, and must be empty at the end."""
+
+    url: str
+    browser: Browser
+    assistant: ScriptedAssistant
+    services: Services
+    faults: list[str] = field(default_factory=list)
+    contexts: list[BrowserContext] = field(default_factory=list)
+
+    async def visitor(self, *, size: dict[str, int] | None = None, language: str = "fr", **more: object) -> Browsing:
+        """Be someone new: nothing kept, nothing shared."""
+        context = await self.browser.new_context(
+            viewport=size or DESK, locale=language, reduced_motion="reduce", permissions=["clipboard-write"], **more
+        )
+        context.set_default_timeout(WAIT_MS)
+        context.on("request", self._watch)
+        context.on("weberror", lambda error: self.faults.append(f"uncaught: {error.error}"))
+        context.on("dialog", lambda dialog: self.faults.append(f"dialog: {dialog.message}"))
+        self.contexts.append(context)
+        return Browsing(self, context)
+
+    def _watch(self, request: Request) -> None:
+        if not request.url.startswith((f"{self.url}/", "data:", "blob:")):
+            self.faults.append(f"off-origin request: {request.url}")
+
+
+@dataclass
+class Browsing:
+    """One visitor's browser; its pages are tabs that share what is kept."""
+
+    stage: Stage
+    context: BrowserContext
+
+    async def tab(self, query: str = "") -> Page:
+        page = await self.context.new_page()
+        await page.goto(f"{self.stage.url}/chat{query}")
+        await expect(page.locator("#composer-field")).to_be_visible()
+        return page
+
+
+async def ask(page: Page, text: str) -> None:
+    """Say something as a visitor does."""
+    await page.locator("#composer-field").fill(text)
+    await page.locator("#composer-field").press("Enter")
+
+
+def said(page: Page, role: str = "ai"):
+    """The finished messages of one side."""
+    return page.locator(f'passeur-message[data-role="{role}"][data-state="whole"]')
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        started = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS.split())
+        yield started
+        await started.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def stage(browser: Browser, tmp_path: Path) -> AsyncIterator[Stage]:
+    expect.set_options(timeout=WAIT_MS)
+    assistant = ScriptedAssistant(demo_script, PASSAGES)
+    bucket = replace(LimitSettings().messages, burst=1000, per_minute=1000)
+    async with (
+        open_services(tmp_path, assistant, limits=replace(LimitSettings(), messages=bucket)) as services,
+        serving(services) as url,
+    ):
+        playing = Stage(url, browser, assistant, services)
+        yield playing
+        for context in playing.contexts:
+            await context.close()
+    assert playing.faults == []
