@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from ai_server.answering.contract import DocumentsOnly
+from ai_server.answering.intent import RoutingDetector
 from ai_server.answering.metrics import CallMetrics, TurnMetrics
 from ai_server.answering.service import TurnService
 from ai_server.answering.work import Tools
+from ai_server.connectors.service import Connectors
 from ai_server.ledger.meter import LedgerMeter
 from ai_server.ledger.metrics import LedgerMetrics
 from ai_server.ledger.service import Ledger
@@ -68,8 +69,9 @@ class Application:
         self._calls = CallMetrics(metrics)
         self._chains = Chains(providers, meter=self._meter, clock=clock, observe=self._observe)
         self._knowledge = make_knowledge(self._embedders())
+        self._connectors = Connectors({each.project_id: each.connectors for each in projects.values()})
         self._turns = TurnService(
-            Tools(self._knowledge, self._chains, DocumentsOnly(), clock),
+            Tools(self._knowledge, self._chains, RoutingDetector(), clock, self._connectors),
             projects,
             self._store,
             clock,
@@ -159,6 +161,7 @@ class Application:
         if self._sweeping is not None:
             self._sweeping.cancel()
             await asyncio.gather(self._sweeping, return_exceptions=True)
+        await self._connectors.close()
         await self._knowledge.close()
         await self._providers.close()
         await self._store.close()

@@ -11,24 +11,30 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ai_server.answering.contract import Assistant, Mode, Project, PromptOverride
+from ai_server.connectors import declared
+from ai_server.connectors.declared import ConnectorTable  # noqa: TC001 - pydantic reads the annotations
 from ai_server.knowledge.contract import KeySpec, ProjectKnowledge, SourceSpec
 from ai_server.ledger.model import BudgetSeed
 from ai_server.providers.contract import Thinking
 from ai_server.providers.fallback import LONGEST_CHAIN
 from ai_server.providers.registry import ModelChoice
 from ai_server.storage.contract import Period, ScopeKind
+from shared import env
 from shared.errors import SettingsError
 from shared.money import parse_usd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ai_server.connectors.contract import ConnectorSpec
+
 PROJECT_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 PROJECT_FILE: Final = "ai.toml"
 PROMPT_FILE: Final = re.compile(
-    r"(?P<name>documents|chat|image|summary)\.(?P<language>[a-z]{2})(?P<append>\.append)?\.md"
+    r"(?P<name>documents|chat|image|summary|service)\.(?P<language>[a-z]{2})(?P<append>\.append)?\.md"
 )
 LONGEST_PROMPT: Final = 50_000
+MOST_CONNECTORS: Final = 20
 MOST_OUTPUT: Final = 200_000
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
@@ -115,6 +121,7 @@ class _Project(_Table):
     assistants: Annotated[dict[Name, _Assistant], Field(min_length=1)]
     embedding: _Choice
     budgets: tuple[_Budget, ...] = ()
+    connectors: Annotated[tuple[ConnectorTable, ...], Field(max_length=MOST_CONNECTORS)] = ()
 
     @model_validator(mode="after")
     def _hangs_together(self) -> _Project:
@@ -203,7 +210,18 @@ def load_project(file: Path, managed_root: Path) -> Project:
         embedding=table.embedding.domain(),
         budgets=tuple(each.domain() for each in table.budgets),
         prompts=_prompts(file.parent / "prompts"),
+        connectors=_connectors(file, table),
     )
+
+
+def _connectors(file: Path, table: _Project) -> tuple[ConnectorSpec, ...]:
+    read = [declared.read(each, file.parent, env.variable) for each in table.connectors]
+    specs = tuple(spec for spec, _ in read)
+    rights = {name: frozenset(each.values) for name, each in table.keys.items() if each.rights}
+    faults = [fault for _, faults in read for fault in faults] + declared.rights_faults(specs, rights)
+    if faults:
+        raise SettingsError([f"{file}: {fault}" for fault in faults])
+    return specs
 
 
 def _knowledge(table: _Project, project_id: str, base: Path, managed_root: Path) -> ProjectKnowledge:

@@ -76,7 +76,7 @@ class RoutingDetector:
         if folded(said) in words.CLOSING:
             return _sure(Intent(IntentKind.CONVERSATION, score=1.0))
         services = visible(project, contexts)
-        plain = _plain(assistant)
+        plain = plain_intent(assistant)
         if not services or not said:
             return _sure(plain)
         followed = await self._followed(project, assistant, spoken, history, contexts)
@@ -106,7 +106,7 @@ class RoutingDetector:
         scores = await self._scores(request.named, said)
         if max(scores.values(), default=0.0) >= HIGH_SCORE:
             return Detection(candidates[0], Confidence.HIGH, tuple(candidates))
-        return _open([*candidates, _choosable(plain)])
+        return _open([*candidates, choosable(plain)])
 
     async def _by_search(
         self,
@@ -120,7 +120,7 @@ class RoutingDetector:
         holders = [spec for spec in services if hinted.get(spec.key, 0) == best > 0]
         if request.asks_where and holders:
             # "Where is my invoice?" may be meant for the help pages as well.
-            return _open([*(_intent(spec, request.rest, 0.9) for spec in holders), _choosable(plain)])
+            return _open([*(_intent(spec, request.rest, 0.9) for spec in holders), choosable(plain)])
         if len(holders) == 1:
             return _sure(_intent(holders[0], request.rest, 1.0))
         if holders:
@@ -128,7 +128,7 @@ class RoutingDetector:
         scores = await self._scores(services, request.rest)
         ordered = sorted(services, key=lambda spec: -_score(scores, spec))
         candidates = [_intent(spec, request.rest, _score(scores, spec)) for spec in ordered]
-        return _open([*candidates, *([_choosable(plain)] if plain.kind is IntentKind.DOCUMENTS else [])])
+        return _open([*candidates, *([choosable(plain)] if plain.kind is IntentKind.DOCUMENTS else [])])
 
     async def _by_examples(
         self,
@@ -148,7 +148,7 @@ class RoutingDetector:
         if best >= HIGH_SCORE and best - following >= HIGH_GAP and ordered[0].key in hinted:
             return Detection(candidates[0], Confidence.HIGH, tuple(candidates[:CANDIDATE_LIMIT]))
         likely = [each for each in candidates if each.score >= LOW_SCORE]
-        return _open([*likely, _choosable(plain)])
+        return _open([*likely, choosable(plain)])
 
     async def _followed(
         self,
@@ -228,12 +228,14 @@ def _intent(spec: ConnectorSpec, rest: tuple[Word, ...], score: float) -> Intent
     )
 
 
-def _plain(assistant: Assistant) -> Intent:
+def plain_intent(assistant: Assistant) -> Intent:
+    """What is meant when no service is: the documents, or a chat."""
     documents = assistant.mode is Mode.DOCUMENTS
     return Intent(IntentKind.DOCUMENTS if documents else IntentKind.CONVERSATION, score=1.0)
 
 
-def _choosable(plain: Intent) -> Intent:
+def choosable(plain: Intent) -> Intent:
+    """Give it the words by which a person can choose it."""
     return replace(plain, label=DOCUMENTS_LABEL, score=min(plain.score, LOW_SCORE))
 
 

@@ -11,6 +11,11 @@ GREETING: Final = {
     "en": "Hello! Ask me your question: I look for the answer in the documentation and cite my sources.",
     "es": "¡Hola! Haga su pregunta: busco la respuesta en la documentación y cito mis fuentes.",
 }
+COURTESY: Final = {
+    "fr": "Très bien. Je reste là si vous avez une autre question.",
+    "en": "All right. I am here if you have another question.",
+    "es": "Muy bien. Aquí estoy si tiene otra pregunta.",
+}
 NO_VISION: Final = {
     "fr": "Je ne peux pas regarder l’image avec le modèle utilisé ici : décrivez-moi ce qu’elle montre.",
     "en": "I cannot look at the image with the model in use here: please describe what it shows.",

@@ -6,10 +6,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ai_server.answering import texts
+from ai_server.answering import intent_search, texts
 from ai_server.answering.citations import citations, sources
-from ai_server.answering.contract import AnswerResult, Mode, Outcome, Problem, StepKind
+from ai_server.answering.contract import (
+    AnswerResult,
+    Confidence,
+    Detection,
+    IntentKind,
+    Mode,
+    Outcome,
+    Problem,
+    StepKind,
+)
 from ai_server.answering.greeting import is_greeting
+from ai_server.answering.intent import plain_intent
 from ai_server.answering.language import turn_language
 from ai_server.answering.markers import CitedText
 from ai_server.answering.prompt import Draft
@@ -25,7 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ai_server.answering.citations import Source
-    from ai_server.answering.contract import AnswerInput, Assistant, Intent, IntentDetector, Project
+    from ai_server.answering.contract import AnswerInput, Assistant, FailedSearch, Intent, IntentDetector, Project
+    from ai_server.answering.intent_search import Searcher
     from ai_server.answering.journal import TurnRecord
     from ai_server.answering.turn import Turn
     from ai_server.knowledge.contract import Knowledge
@@ -60,6 +71,7 @@ class Tools:
     chains: Chains
     detector: IntentDetector
     clock: Clock
+    searcher: Searcher
 
 
 def payer_of(client: str, project_id: str, assistant: str, user: str, budget_user: str) -> Payer:
@@ -116,9 +128,18 @@ class AnswerWork:
         """Answer."""
         with self._timed(turn, StepKind.INTENT):
             if self._is_greeting():
-                return self._greet(turn)
-            self.record.intent = self._asked.resolved_intent or await self._detected()
-        if self._assistant.mode is Mode.DOCUMENTS:
+                return self._say_kindly(turn, texts.GREETING)
+            detection = await self._detected()
+            intent = self.record.intent = detection.intent
+        if detection.confidence is Confidence.MEDIUM:
+            return replace(self._result(Outcome.CLARIFY_CONNECTOR), candidates=detection.candidates)
+        if intent.kind is IntentKind.CONVERSATION and self._assistant.mode is Mode.DOCUMENTS:
+            return self._say_kindly(turn, texts.COURTESY)
+        if intent.kind is IntentKind.CONNECTOR:
+            failed = await self._search_service(turn, intent)
+            if failed is not None:
+                return replace(self._result(Outcome.CLARIFY_SEARCH), failed_search=failed)
+        elif self._assistant.mode is Mode.DOCUMENTS:
             await self._retrieve(turn)
             if not self._sources and not self._asked.attached_texts:
                 if self._asked.image is None:
@@ -139,17 +160,43 @@ class AnswerWork:
         asked = self._asked
         return asked.image is None and asked.resolved_intent is None and is_greeting(asked.question)
 
-    def _greet(self, turn: Turn) -> AnswerResult:
-        text = texts.said(texts.GREETING, self.record.language)
+    def _say_kindly(self, turn: Turn, said: dict[str, str]) -> AnswerResult:
+        text = texts.said(said, self.record.language)
         turn.say(text)
         result = self._result(Outcome.ANSWERED)
         return replace(result, text=text, greeting=True)
 
-    async def _detected(self) -> Intent:
-        detection = await self._tools.detector.detect(
-            self._project, self._assistant, self._asked.question, self._asked.history, self.record.language
+    async def _detected(self) -> Detection:
+        """Take what the person chose already; a question about an image is not for a service."""
+        asked = self._asked
+        if asked.resolved_intent is not None:
+            return Detection(asked.resolved_intent, Confidence.HIGH, (asked.resolved_intent,))
+        if asked.image is not None:
+            plain = plain_intent(self._assistant)
+            return Detection(plain, Confidence.HIGH, (plain,))
+        return await self._tools.detector.detect(
+            self._project,
+            self._assistant,
+            asked.question,
+            asked.history,
+            self.record.language,
+            contexts=asked.contexts,
         )
-        return detection.intent
+
+    async def _search_service(self, turn: Turn, intent: Intent) -> FailedSearch | None:
+        """Make what a service finds the sources of the turn; nothing found: what may be tried instead."""
+        asked, record = self._asked, self.record
+        spec = intent_search.service_of(self._project, asked, intent)
+        with self._timed(turn, StepKind.RETRIEVE, spec.name):
+            record.search_query = " ".join(intent.search_terms)
+            found = await intent_search.find(self._tools.searcher, self._project, spec, intent, record.language)
+        if not found.items:
+            return intent_search.failed_search(
+                self._project, self._assistant, asked, spec, intent, found, record.language
+            )
+        record.hits = intent_search.hits(self._project, spec, found.items, record.language)
+        self._sources = sources(record.hits)
+        return None
 
     async def _retrieve(self, turn: Turn) -> None:
         asked, record = self._asked, self.record
@@ -180,7 +227,12 @@ class AnswerWork:
         return replace(self._result(Outcome.ANSWERED), text=text)
 
     async def _write(self, turn: Turn) -> None:
+        if self._from_service and not self._can_paraphrase():
+            self._list(turn)
+            return
         prompt = "chat" if self._assistant.mode is Mode.CHAT else "documents"
+        if self._from_service:
+            prompt = "service"
         if self._asked.image is not None and not self._sources:
             prompt = "image"
         draft = Draft(
@@ -196,6 +248,26 @@ class AnswerWork:
         with self._timed(turn, StepKind.GENERATE):
             writer = Writer(turn, self.record, self._payer())
             await writer.write(chain, draft, known, self._written, round_number=1, operation="answer")
+        if self._from_service and self._written.empty:
+            self._list(turn)
+
+    @property
+    def _from_service(self) -> bool:
+        return self.record.intent is not None and self.record.intent.kind is IntentKind.CONNECTOR
+
+    def _can_paraphrase(self) -> bool:
+        chain = self._tools.chains.chain(self._assistant.chain)
+        return any(each.generator.provider.capabilities.paraphrases for each in chain.links)
+
+    def _list(self, turn: Turn) -> None:
+        """Say what a service found as a list: nothing needs to be worded, and quoting sentences would garble it."""
+        intent = self.record.intent
+        assert intent is not None
+        spec = intent_search.service_of(self._project, self._asked, intent)
+        self._written = Written(CitedText({each.marker_id for each in self._sources}))
+        text = intent_search.listing(spec, intent, self._sources, self.record.language)
+        with self._timed(turn, StepKind.GENERATE):
+            turn.say(self._written.cited.feed(text) + self._written.cited.finish())
 
     def _finished(self, turn: Turn) -> AnswerResult:
         written = self._written
@@ -219,7 +291,9 @@ class AnswerWork:
         return replace(result, citations=moved, confidence=self._confidence())
 
     def _confidence(self) -> float | None:
-        """Mean closeness of the kept chunks that may be shown, or that the model was given."""
+        """Mean closeness of the kept chunks that may be shown, or that the model was given; services give none."""
+        if self._from_service:
+            return None
         seen = [each for each in self._sources if each.chunk.quotable or not self._written.quotes_only]
         return closeness([each.hit.distance for each in seen])
 
@@ -228,8 +302,8 @@ class AnswerWork:
         return payer_of(self.record.client, asked.project_id, self._assistant.name, asked.user, asked.budget_user)
 
     @contextmanager
-    def _timed(self, turn: Turn, kind: StepKind) -> Iterator[None]:
-        turn.step(kind)
+    def _timed(self, turn: Turn, kind: StepKind, detail: str = "") -> Iterator[None]:
+        turn.step(kind, detail)
         started = self._tools.clock.monotonic()
         try:
             yield

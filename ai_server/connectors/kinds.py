@@ -56,7 +56,8 @@ NEXTCLOUD: Final = (
             "busca el archivo del contrato", "encuentra la carpeta de facturas",
         ),
         frozenset(
-            {"contrat", "contract", "contrato", "facture", "invoice", "factura", "rapport", "report", "informe", "devis"}
+            {"contrat", "contract", "contrato", "facture", "invoice", "factura"}
+            | {"rapport", "report", "informe", "devis"},
         ),
     ),
 )  # fmt: skip
