@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 import grpc
 import grpc.aio
 import structlog
+from google.protobuf.message import DecodeError
 
 from ai_server.rpc.caller import CURRENT, Caller
 from ai_server.rpc.status import to_status
 from shared import ids, logs
-from shared.errors import PasseurError
+from shared.errors import InvalidRequest, PasseurError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -91,7 +92,7 @@ class Edge(grpc.aio.ServerInterceptor):
 
     def _wrap(self, method: str, handler: Any) -> grpc.RpcMethodHandler:
         serial = {
-            "request_deserializer": handler.request_deserializer,
+            "request_deserializer": _tolerant(handler.request_deserializer),
             "response_serializer": handler.response_serializer,
         }
         if handler.request_streaming and handler.response_streaming:
@@ -108,7 +109,7 @@ class Edge(grpc.aio.ServerInterceptor):
             try:
                 with self._counted():
                     self._admit(method, context, request_id)
-                    return await behaviour(request, context)
+                    return await behaviour(_readable(request), context)
             except BaseException as error:  # noqa: BLE001 - the boundary between handlers and the wire
                 await self._abort(method, context, request_id, error)
 
@@ -122,7 +123,7 @@ class Edge(grpc.aio.ServerInterceptor):
             try:
                 with self._counted():
                     self._admit(method, context, request_id)
-                    async with aclosing(behaviour(request, context)) as responses:
+                    async with aclosing(behaviour(_readable(request), context)) as responses:
                         async for response in responses:
                             yield response
             except GeneratorExit:
@@ -169,6 +170,41 @@ class Edge(grpc.aio.ServerInterceptor):
             error = InternalFault(request_id)
         status = to_status(error, now=self._clock.now(), request_id=request_id)
         await context.abort_with_status(status)  # pyright: ignore[reportAttributeAccessIssue] - the stubs lack it
+
+
+class _Malformed:
+    """Bytes that are no message of the expected kind: kept until the caller is known, so that only it is told."""
+
+
+def _tolerant(deserialize: Callable[[bytes], Any] | None) -> Callable[[bytes], Any] | None:
+    if deserialize is None:
+        return None
+
+    def read(data: bytes) -> Any:
+        try:
+            return deserialize(data)
+        except DecodeError:
+            return _Malformed()
+
+    return read
+
+
+def _readable(request: Any) -> Any:
+    """Return the request, or a stream of requests, refusing what could not be read.
+
+    Raises:
+        InvalidRequest: it is no message of the rpc, or holds text that is not Unicode.
+    """
+    if isinstance(request, _Malformed):
+        raise InvalidRequest.of(
+            "message", "cannot be read: it is not the rpc's request, or holds text that is not UTF-8"
+        )
+    return _all_readable(request) if hasattr(request, "__aiter__") else request
+
+
+async def _all_readable(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for each in requests:
+        yield _readable(each)
 
 
 def _metadata(context: grpc.aio.ServicerContext, name: str) -> str:
