@@ -45,7 +45,8 @@ def scan(root: Path, suffixes: Collection[str]) -> Scan:
     found = Scan()
     top = root.resolve()
     try:
-        next(os.scandir(top), None)
+        with os.scandir(top) as entries:
+            next(entries, None)
     except OSError as exc:
         raise InvalidRequest.of("root", f"`{root}` cannot be read: {exc.strerror}") from exc
     for folder, subfolders, names in os.walk(top, followlinks=False):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ai_server.knowledge import index_child
+from ai_server.knowledge.durable import IndexLost
 from shared.children import Child, ChildDied
-from shared.errors import NotReady
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -16,12 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ai_server.knowledge.index_child import Records
+    from ai_server.knowledge.durable import Records
     from ai_server.knowledge.vectors import PassageVectors
-
-
-class IndexLost(NotReady):
-    """The index child died or refused; what it was doing is unknown."""
 
 
 class ChromaIndex:
@@ -83,6 +79,10 @@ class ChromaIndex:
         """Cache vectors by text hash."""
         if vectors:
             await self._call(index_child.remember, fingerprint, dict(vectors))
+
+    def kill(self) -> None:
+        """End the child at once, as a crash would; the next call starts another."""
+        self._child.kill()
 
     async def close(self) -> None:
         """End the child; idempotent."""

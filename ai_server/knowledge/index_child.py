@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from ai_server.knowledge.durable import Records
 from ai_server.knowledge.vectors import PassageVectors
 
 if TYPE_CHECKING:
@@ -38,16 +38,6 @@ create table if not exists vectors (
     primary key (fingerprint, hash)
 ) without rowid
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Records:
-    """Rows of one collection: ids, (n, d) vectors, texts, and flat metadata (text, number or bool values)."""
-
-    ids: list[str]
-    vectors: NDArray[np.float32]
-    texts: list[str]
-    bodies: list[Mapping[str, str | int | float | bool]]
 
 
 class _Opened:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ai_server.knowledge.contract import Chunk, Embedder, ProjectKnowledge, RetrievalContext
-    from ai_server.knowledge.index import ChromaIndex
+    from ai_server.knowledge.durable import DurableIndex
     from ai_server.knowledge.snapshot import Entry
     from ai_server.knowledge.sync import Outcome
     from ai_server.knowledge.vectors import PassageVectors
@@ -30,7 +30,7 @@ class Library:
     """A project's documents. `snapshot` is None until it is loaded; `problem` says why it cannot be."""
 
     def __init__(
-        self, project: ProjectKnowledge, embedder: Embedder, index: ChromaIndex, registry: IndexRegistry
+        self, project: ProjectKnowledge, embedder: Embedder, index: DurableIndex, registry: IndexRegistry
     ) -> None:
         """Take what it stands on; nothing is read yet."""
         self.project = project

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ai_server.knowledge.contract import Chunk
-from ai_server.knowledge.index_child import Records
+from ai_server.knowledge.durable import Records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

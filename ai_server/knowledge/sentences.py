@@ -11,7 +11,7 @@ _SHORTEST: Final = 25
 """Pieces below this many characters are joined with the next one of the same line."""
 _END: Final = re.compile(
     r"""
-    (?<=[.!?…])["»”’')\]]*          # an ending mark, with what closes behind it
+    (?<=[.!?…])(?:[ \u00a0\u202f]?["»”’')\]])*   # an ending mark, with what closes behind it
     [ \t\u00a0\u202f]+
     (?=["«“‘'(¿¡\[\-–—]*\s?[A-ZÀ-ÖØ-ÞŒ0-9])   # and something that begins
     """,

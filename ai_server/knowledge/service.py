@@ -20,7 +20,8 @@ from ai_server.knowledge.contract import (
     SourceEntry,
     SyncSummary,
 )
-from ai_server.knowledge.index import ChromaIndex, IndexLost
+from ai_server.knowledge.durable import IndexLost
+from ai_server.knowledge.index import ChromaIndex
 from ai_server.knowledge.library import Library
 from ai_server.knowledge.parsing import ThreadParser
 from ai_server.knowledge.sources import SourceBook
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         Spending,
         SyncEvent,
     )
+    from ai_server.knowledge.durable import DurableIndex
     from ai_server.storage.contract import DocumentRow, IndexRegistry
     from shared.clock import Clock
 
@@ -69,6 +71,8 @@ class KnowledgeService:
         registry: IndexRegistry,
         data_dir: Path,
         clock: Clock,
+        *,
+        index: DurableIndex | None = None,
     ) -> None:
         """Wire up; nothing runs until `start`.
 
@@ -78,8 +82,9 @@ class KnowledgeService:
             registry: the truth that the index is compared with.
             data_dir: the AI server's own folder; the index goes to `index/`, managed sources to `managed/`.
             clock: time.
+            index: the durable index; None: Chroma in a child process, in `index/`.
         """
-        self._index = ChromaIndex(data_dir / "index")
+        self._index: DurableIndex = index or ChromaIndex(data_dir / "index")
         self._registry = registry
         self._clock = clock
         self._parser = ThreadParser()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ai_server.knowledge.contract import Embedder, ProjectKnowledge, SourceSpec
     from ai_server.knowledge.documents import Prepared
-    from ai_server.knowledge.index import ChromaIndex
+    from ai_server.knowledge.durable import DurableIndex
     from ai_server.knowledge.parsing import Parser
     from ai_server.knowledge.snapshot import Entry
     from ai_server.storage.contract import IndexRegistry
@@ -44,7 +44,7 @@ EMBEDDED_AT_ONCE: Final = 32
 class SyncTools:
     """What a sync works with."""
 
-    index: ChromaIndex
+    index: DurableIndex
     registry: IndexRegistry
     embedder: Embedder
     parser: Parser

@@ -18,28 +18,35 @@ CONTEXTS = ({"audience": frozenset({"public"})},)
 
 
 class CachedEncoder:
-    """Encodes texts once; a folder keeps one file of vectors for each list of texts."""
+    """Encodes each text once; one file keeps the vectors between runs."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / "vectors.npz"
+        self._known: dict[bytes, np.ndarray] = {}
         self._model: USE | None = None
+        if self._path.exists():
+            kept = np.load(self._path)
+            self._known = {bytes(name): row for name, row in zip(kept["names"], kept["vectors"], strict=True)}
 
     def encode(self, texts: list[str]) -> np.ndarray:
         """Unit vectors, (n, 512)."""
-        if not texts:
-            return np.zeros((0, 512), np.float32)
-        name = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:32]
-        path = self._folder / f"{name}.npy"
-        if path.exists():
-            return np.load(path).astype(np.float32)
-        self._model = self._model or USE(threads=1)
-        vectors = np.asarray(self._model.encode(texts), dtype=np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        fresh = path.with_suffix(".new.npy")
-        np.save(fresh, vectors.astype(np.float16))
-        fresh.replace(path)
-        return vectors
+        names = [hashlib.sha256(text.encode()).digest() for text in texts]
+        missing = {name: text for name, text in zip(names, texts, strict=True) if name not in self._known}
+        if missing:
+            self._model = self._model or USE(threads=1)
+            vectors = np.asarray(self._model.encode(list(missing.values())), dtype=np.float32)
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            self._known |= dict(zip(missing, vectors.astype(np.float16), strict=True))
+            self._save()
+        found = [self._known[name] for name in names]
+        return np.stack(found).astype(np.float32) if found else np.zeros((0, 512), np.float32)
+
+    def _save(self) -> None:
+        fresh = self._path.with_suffix(".new.npz")
+        names = np.frombuffer(b"".join(self._known), np.uint8).reshape(-1, 32)
+        np.savez(fresh, names=names, vectors=np.stack(list(self._known.values())))
+        fresh.replace(self._path)
 
     def snapshot(self, passages: list[Chunk]) -> Snapshot:
         """Index passages as the product does: whole with title and heading, and sentence by sentence."""

@@ -47,10 +47,9 @@ class HandedSets:
         self.root = root
 
     def rows(self, name: str) -> list[dict]:
-        path = self.root / name
-        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-        with opened as file:
-            return [json.loads(line) for line in file]
+        data = (self.root / name).read_bytes()
+        text = (gzip.decompress(data) if name.endswith(".gz") else data).decode()
+        return [json.loads(line) for line in text.split("\n") if line]
 
     def squad2(self) -> EvalSet:
         return self._paired("squad2_en", answerable=True)

