@@ -13,6 +13,7 @@ import { SharedStream } from "../wire/shared_stream.js";
 import { words } from "../words/index.js";
 import { ConversationList } from "./conversation_list.js";
 import { Drawer } from "./drawer.js";
+import { framed } from "./framed.js";
 
 const DEFAULT_KEY = "pk_demo";
 /** Events that change what the list of conversations shows. */
@@ -52,6 +53,8 @@ export class ChatPage extends PasseurElement {
     on("passeur-gone", () => this.#choose(""));
     addEventListener("popstate", () => this.#open(addressed()), { signal: this.alive });
     this.session?.addEventListener("visitor-changed", () => location.assign(location.pathname + location.search.replace(/([?&])c=[^&]*/, "$1")), { signal: this.alive });
+    const focus = () => this.dialogue?.focus();
+    framed({ fresh: () => this.#choose(""), focus }, this.alive);
     this.#start();
   }
 
@@ -64,6 +67,8 @@ export class ChatPage extends PasseurElement {
   }
 
   async #start() {
+    const last = isBare() && !addressed() ? this.#lastOpen("") : null;
+    if (last) this.#address(last, "replace");
     await this.#open(addressed());
     if (matchMedia("(hover: hover)").matches) this.dialogue?.focus();
     if (!this.api || !this.session) return;
@@ -110,7 +115,18 @@ export class ChatPage extends PasseurElement {
     else address.searchParams.delete("c");
     if (address.href !== location.href) history[`${how}State`](null, "", address);
     if (this.list) this.list.current = id;
+    if (isBare()) this.#lastOpen(id, true);
     this.#listSoon();
+  }
+
+  /** Without a list, the embedded page comes back to where one was. @param {string} id @param {boolean} [set] */
+  #lastOpen(id, set = false) {
+    try {
+      if (set) localStorage.setItem(`passeur.last.${this.key}`, id);
+      return localStorage.getItem(`passeur.last.${this.key}`) ?? "";
+    } catch {
+      return "";
+    }
   }
 
   #listSoon() {
@@ -146,6 +162,11 @@ export class ChatPage extends PasseurElement {
     if (addressed() === id) this.#choose("");
     await this.#fetchList();
   }
+}
+
+/** Shown bare, inside someone else's page. */
+function isBare() {
+  return document.documentElement.dataset.view === "light";
 }
 
 /** The conversation named in the page's address. */

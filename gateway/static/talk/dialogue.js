@@ -10,6 +10,7 @@ import { PasseurElement } from "../look/element.js";
 import { icon } from "../look/icons.js";
 import { newKey } from "../wire/api.js";
 import { words } from "../words/index.js";
+import { Attention, FADES_MS } from "./attention.js";
 import { Composer } from "./composer.js";
 import { asProblem, explain } from "./explain.js";
 import { Conversation } from "./model.js";
@@ -24,6 +25,9 @@ const SETTLE_MS = 4_000;
 export class Dialogue extends PasseurElement {
   /** @type {import("../wire/api.js").Api | null} */
   #api = null;
+  /** @type {Attention | null} */
+  #attention = null;
+  #typingTimer = 0;
   #outbox = new Outbox("");
   #conversation = new Conversation();
   /** @type {AbortController | null} */
@@ -52,13 +56,14 @@ export class Dialogue extends PasseurElement {
       "passeur-earlier": () => this.#earlier(),
       "passeur-stop": () => this.#stop(),
       "passeur-human": ({ button }) => this.#human(button),
-      "passeur-draft": ({ text }) => this.#outbox.keepDraft(this.#conversation.id, text),
+      "passeur-draft": ({ text }) => this.#drafted(text),
       "passeur-citation": ({ message, citation, number }) => this.#open(message, citation, number),
       "passeur-passage": ({ open }) => this.toggleAttribute("data-passage", open),
     };
     for (const [type, answer] of Object.entries(answers)) {
       this.addEventListener(type, (event) => answer(/** @type {CustomEvent} */ (event).detail), { signal: this.alive });
     }
+    document.addEventListener("visibilitychange", () => this.#seen(), { signal: this.alive });
     for (const type of ["online", "offline"]) addEventListener(type, () => this.#drawNotice(), { signal: this.alive });
   }
 
@@ -75,6 +80,7 @@ export class Dialogue extends PasseurElement {
   /** @param {import("../wire/api.js").Api} api @param {string} owner whose drafts these are */
   use(api, owner) {
     this.#api = api;
+    this.#attention = new Attention(api);
     this.#outbox = new Outbox(owner);
   }
 
@@ -92,6 +98,7 @@ export class Dialogue extends PasseurElement {
     const conversation = new Conversation(id);
     this.#conversation = conversation;
     conversation.addEventListener("turn", () => this.#turn(), { signal });
+    conversation.addEventListener("said", () => this.#seen(), { signal });
     conversation.addEventListener("gap", () => this.reload(), { signal });
     conversation.addEventListener("made", () => this.#made(), { signal });
     this.transcript?.follow(conversation);
@@ -133,6 +140,7 @@ export class Dialogue extends PasseurElement {
       conversation.endStreaming("");
     }
     this.#turn();
+    if (facts.unread_count > 0) this.#seen();
   }
 
   async #earlier() {
@@ -156,8 +164,27 @@ export class Dialogue extends PasseurElement {
    * @param {Record<string, any>} data
    */
   apply(type, data) {
-    const about = data.conversation_id ?? data.message?.conversation_id;
-    if (about === this.#conversation.id) this.#conversation.apply(type, data, false);
+    const about = data.conversation_id ?? data.ticket?.conversation_id;
+    if (about !== this.#conversation.id) return;
+    this.#conversation.apply(type, data, false);
+    if (type !== "typing") return;
+    clearTimeout(this.#typingTimer);
+    const conversation = this.#conversation;
+    this.#typingTimer = setTimeout(() => conversation.setTyping(""), FADES_MS);
+  }
+
+  /** @param {string} text */
+  #drafted(text) {
+    const { id, handedOver } = this.#conversation;
+    this.#outbox.keepDraft(id, text);
+    if (handedOver) this.#attention?.writes(id, text !== "");
+  }
+
+  /** The team may know what was read: only what was on a screen that someone could see. */
+  #seen() {
+    const { id, messages } = this.#conversation;
+    const last = messages.filter((message) => message.role !== "user" && message.state === "whole").at(-1);
+    if (id && last?.role === "admin" && document.visibilityState === "visible") this.#attention?.hasRead(id, last.id);
   }
 
   /** @param {import("../wire/event_stream.js").StreamState} state */
@@ -237,7 +264,7 @@ export class Dialogue extends PasseurElement {
     try {
       const path = `conversations/${encodeURIComponent(this.#conversation.id)}/escalate`;
       await this.#api.json(path, { method: "POST", key: `escalate-${this.#conversation.id}` });
-      this.#conversation.apply("ticket.updated", { status: "OPEN" }, false);
+      this.#conversation.apply("ticket.updated", { ticket: { state: "OPEN" } }, false);
       this.#tell(words.t.humanAsked);
     } catch (cause) {
       button.disabled = false;

@@ -75,12 +75,13 @@ export class MessageElement extends PasseurElement {
   #drawHead(message) {
     const names = { user: words.t.you, ai: words.t.assistant, admin: words.t.staff, system: words.t.system };
     const label = { rephrase: words.t.rephraseLabel }[message.kind];
-    this.#part("name").textContent = names[message.role];
+    this.#part("name").textContent = message.author || names[message.role];
     fill(
       this.#part("head"),
       message.role === "ai" ? icon("mark", 18) : null,
       this.name,
       label ? h("span", { class: "badge" }, label) : null,
+      message.unverified ? h("span", { class: "badge" }, words.t.unverified) : null,
       message.economy ? h("span", { class: "badge", title: words.t.economyHelp }, words.t.economy) : null,
     );
   }

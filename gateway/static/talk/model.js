@@ -29,6 +29,8 @@ import { Problem, problemFrom } from "../wire/problem.js";
  * @property {number | null} duration_ms
  * @property {string} created_at
  * @property {string} language
+ * @property {string} author who of the team wrote it
+ * @property {boolean} unverified rests on what the visitor's browser said
  * @property {State} state
  * @property {Problem | null} problem
  * @property {string} key idempotency key of a message of ours that may still be unsent
@@ -52,6 +54,8 @@ export class Conversation extends EventTarget {
     /** @type {Problem | null} why the last turn gave no answer */
     this.failure = null;
     this.handedOver = false;
+    /** Who on the other side is writing: "" for nobody. */
+    this.typing = "";
     /** Where older messages can be had: null when there are none, undefined before we know. @type {string | null | undefined} */
     this.earlier = undefined;
   }
@@ -122,7 +126,15 @@ export class Conversation extends EventTarget {
     else if (type === "message.delta") {
       if (own || !this.running?.own) this.#extend(data);
     } else if (type === "turn.step") this.#step(data, own);
-    else if (type === "ticket.updated") this.#handOver((data.ticket ?? data).status !== "RESOLVED");
+    else if (type === "ticket.updated") this.#handOver(data.ticket.state !== "RESOLVED");
+    else if (type === "typing" && data.by === "staff") this.setTyping(data.typing ? (data.author?.name ?? "…") : "");
+  }
+
+  /** @param {string} name */
+  setTyping(name) {
+    if (name === this.typing) return;
+    this.typing = name;
+    this.dispatchEvent(new Event("turn"));
   }
 
   /** @param {boolean} open */
@@ -147,6 +159,7 @@ export class Conversation extends EventTarget {
     this.#insert(message);
     this.#changed({ message, how: "added" });
     if (isNew) this.#said(message);
+    if (message.role === "admin") this.setTyping("");
   }
 
   /** Put a message in its place, taking it from another if need be. @param {Message} message */
@@ -266,6 +279,8 @@ export function messageFrom(raw) {
     duration_ms: raw.duration_ms ?? null,
     created_at: raw.created_at ?? "",
     language: raw.language ?? "",
+    author: raw.author?.name ?? "",
+    unverified: Boolean(raw.unverified),
     state: "whole",
     problem: null,
     key: "",

@@ -16,7 +16,7 @@ import { typeset } from "./typeset.js";
 /** From this width on the passage stands beside the text, and both can be used. */
 const WIDE = "(min-width: 68rem)";
 
-/** @typedef {{ title: string, url: string | null, heading: string, text: string, language: string }} Passage */
+/** @typedef {{ title: string, url: string | null, heading: string, text: string, language: string, quote: string }} Passage */
 
 export class PassagePanel extends PasseurElement {
   /** @type {HTMLElement | null} */
@@ -39,7 +39,9 @@ export class PassagePanel extends PasseurElement {
       if (event.target === this.dialog) this.close(); // outside the sheet
     });
     this.dialog.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") this.close(); // a dialog that is not modal does not do this by itself
+      if (event.key !== "Escape") return;
+      event.preventDefault(); // or the host's widget would close with it
+      this.close(); // a dialog that is not modal does not do this by itself
     });
     this.append(this.dialog);
   }
@@ -102,7 +104,7 @@ export class PassagePanel extends PasseurElement {
 /** @param {Passage} passage @param {import("./model.js").Citation} citation @returns {Node[]} */
 function contentOf(passage, citation) {
   const text = h("blockquote", { class: "passage-text", lang: passage.language || null });
-  markQuote(text, passage.text, citation.quote, words.t.passageQuoted);
+  markQuote(text, passage.text, passage.quote || citation.quote, words.t.passageQuoted);
   typeset(text, passage.language);
   const heading = passage.heading && passage.heading !== passage.title ? h("h3", {}, passage.heading) : null;
   return [heading, text, documentLink(passage.url ?? citation.url)].filter((each) => each !== null);

@@ -8,6 +8,7 @@ import { words } from "../words/index.js";
 import { explain } from "./explain.js";
 import { MessageElement } from "./message.js";
 import { Progress } from "./progress.js";
+import { safeHtml } from "./safe_html.js";
 
 /** Nearer than this to the end, the page follows the text. */
 const NEAR_PX = 96;
@@ -30,8 +31,9 @@ export class Transcript extends PasseurElement {
     this.earlier = h("button", { type: "button", class: "text-button earlier", click: () => this.say("passeur-earlier") });
     this.list = h("ol", { class: "messages" });
     this.progress = new Progress();
+    this.typing = h("p", { class: "typing", role: "status" });
     this.failure = h("div", { class: "failure", role: "alert" });
-    this.column = h("div", { class: "column" }, this.welcome, this.earlier, this.list, this.progress, this.failure);
+    this.column = h("div", { class: "column" }, this.welcome, this.earlier, this.list, this.progress, this.typing, this.failure);
     // Focusable, so that the keyboard can scroll it.
     this.pane = h("div", { class: "pane", tabindex: "0", role: "region", scroll: () => this.#scrolled() }, this.column);
     this.below = h("button", { type: "button", class: "below", click: () => this.toEnd(true) }, icon("down", 18));
@@ -141,6 +143,12 @@ export class Transcript extends PasseurElement {
   #turn() {
     const running = this.#conversation?.running ?? null;
     this.progress?.show(running);
+    const typing = this.#conversation?.typing ?? "";
+    if (this.typing) {
+      this.typing.hidden = typing === "";
+      const text = typing ? words.t.typing(typing) : "";
+      if (this.typing.textContent !== text) this.typing.textContent = text;
+    }
     this.list?.setAttribute("aria-busy", String(running !== null));
     this.#emptiness();
     this.#grown();
@@ -158,7 +166,8 @@ export class Transcript extends PasseurElement {
 
   /** @param {import("./model.js").Message} message */
   #announce(message) {
-    const text = message.text.slice(0, ANNOUNCED_CHARACTERS);
+    const plain = message.html ? (safeHtml(message.html).textContent ?? "") : message.text;
+    const text = plain.trim().slice(0, ANNOUNCED_CHARACTERS);
     this.announce(message.role === "ai" ? words.t.answerReady(text) : text);
     if (!this.#follows && this.below) {
       this.below.hidden = false;

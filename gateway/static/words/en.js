@@ -78,7 +78,8 @@ export default {
   humanAbsent: "Passing a conversation to a person is not set up on this server yet. Nothing was sent.",
   humanFailed: "You could not be passed on to a person. Nothing was sent.",
   handedOver: "A person is looking after this conversation; the assistant stays silent.",
-  typing: "The support team is writing…",
+  typing: (/** @type {string} */ name) => `${name} is writing…`,
+  unverified: "From the visitor’s browser, unverified",
 
   retry: "Try again",
   edit: "Edit",
@@ -131,6 +132,4 @@ export default {
     toChat: "To the assistant",
     explain: { ready: "Questions are answered as they should be.", degraded: "Questions are answered, but something below is not as it should be.", down: "New questions would fail right now. What you wrote is kept." },
   },
-
-  widget: { open: "Ask a question", close: "Close the assistant", name: "Assistant" },
 };

@@ -79,7 +79,8 @@ export default {
   humanAbsent: "Pasar una conversación a una persona aún no está disponible en este servidor. No se envió nada.",
   humanFailed: "No se le pudo pasar con una persona. No se envió nada.",
   handedOver: "Una persona atiende esta conversación; el asistente guarda silencio.",
-  typing: "El equipo de asistencia está escribiendo…",
+  typing: (name) => `${name} está escribiendo…`,
+  unverified: "Del navegador del visitante, sin verificar",
 
   retry: "Reintentar",
   edit: "Editar",
@@ -132,6 +133,4 @@ export default {
     toChat: "Ir al asistente",
     explain: { ready: "Las preguntas se responden como es debido.", degraded: "Las preguntas se responden, pero algo de lo que sigue no está como debería.", down: "Ahora mismo una pregunta nueva fallaría. Lo que escribió se conserva." },
   },
-
-  widget: { open: "Hacer una pregunta", close: "Cerrar el asistente", name: "Asistente" },
 };

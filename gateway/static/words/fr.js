@@ -79,7 +79,8 @@ export default {
   humanAbsent: "Le passage à une personne n’est pas encore en place sur ce serveur. Rien n’a été envoyé.",
   humanFailed: "Vous n’avez pas pu être mis en relation avec une personne. Rien n’a été envoyé.",
   handedOver: "Une personne s’occupe de cette conversation ; l’assistant reste silencieux.",
-  typing: "L’équipe d’assistance écrit…",
+  typing: (name) => `${name} écrit…`,
+  unverified: "Du navigateur du visiteur, non vérifié",
 
   retry: "Réessayer",
   edit: "Modifier",
@@ -132,6 +133,4 @@ export default {
     toChat: "Vers l’assistant",
     explain: { ready: "Les questions reçoivent leur réponse comme prévu.", degraded: "Les questions reçoivent une réponse, mais un élément ci-dessous n’est pas comme il devrait.", down: "Une nouvelle question échouerait en ce moment. Ce que vous avez écrit est gardé." },
   },
-
-  widget: { open: "Poser une question", close: "Fermer l’assistant", name: "Assistant" },
 };
