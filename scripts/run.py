@@ -115,10 +115,9 @@ def serve(processes: dict[str, subprocess.Popen[bytes]]) -> int:
     began = time.monotonic()
     processes["ai_server"] = start("ai_server")
     processes["gateway"] = start("gateway")
-    if not ingest():
-        check_alive(processes)
-        say("some files were not indexed; see the lines above")
     wait_ready(processes)
+    if not ingest():
+        say("some documents were not indexed; see the lines above")
     say(f"ready after {time.monotonic() - began:.1f} s: http://{GATEWAY}/chat  (Ctrl-C stops both)")
     while True:
         check_alive(processes)
