@@ -32,14 +32,18 @@ if TYPE_CHECKING:
     from ai_server.answering.contract import Project
     from ai_server.knowledge.contract import Embedder
     from ai_server.knowledge.service import KnowledgeService
+    from ai_server.providers.contract import GenerationProvider
     from ai_server.providers.metered import CallRecord
-    from ai_server.providers.registry import ProviderSet
+    from ai_server.providers.registry import ModelKey, ProviderSet
     from ai_server.readiness import Report
     from ai_server.storage.contract import StateStore
     from shared.clock import Clock
 
 SETTLE_SECONDS: Final = 5.0
 """Longest that the last settlements may take once no turn runs."""
+
+REMAKE_SECONDS: Final = 2.0
+"""Pause between attempts to make a provider that could not be made."""
 
 LEVELS: Final = {State.READY: 1.0, State.DEGRADED: 0.5, State.DOWN: 0.0}
 LOG = logs.logger(__name__)
@@ -80,7 +84,8 @@ class Application:
             metrics=TurnMetrics(metrics),
         )
         self._opened = False
-        self._unusable: dict[str, str] = {}
+        self._unmade: dict[ModelKey, GenerationProvider] = {}
+        self._next_making = 0.0
         self._supervisor = Supervisor(self._board, self._dependencies())
         self._show_on(metrics)
 
@@ -108,7 +113,7 @@ class Application:
 
     def resting(self) -> Mapping[str, str]:
         """Providers that cannot be used now, each with the reason."""
-        return {**self._unusable, **dict(self._chains.resting())}
+        return dict(self._chains.resting())
 
     def admit(self) -> None:
         """Refuse new work while down or draining."""
@@ -214,15 +219,28 @@ class Application:
         return Health(State(seen.state), seen.reason)
 
     async def _start_generation(self) -> None:
-        """Make every generator; one that cannot be made rests, and the chains go on without it."""
-        for (provider, _), bundle in [(key, each) for (key, _), each in self._providers.bundles().items()]:
+        """Make every generator; one that cannot be made is left alone, and the chains go on without it."""
+        for (key, _), bundle in self._providers.bundles().items():
             if bundle.generation is not None:
-                try:
-                    await bundle.generation.initialize()
-                except PasseurError as error:
-                    self._unusable[provider] = error.message
+                self._unmade[key] = bundle.generation
+        await self._make_generators()
+
+    async def _make_generators(self) -> None:
+        self._next_making = self._clock.monotonic() + REMAKE_SECONDS
+        for key, generator in list(self._unmade.items()):
+            breaker = self._chains.breaker(key[0])
+            try:
+                await generator.initialize()
+            except PasseurError as error:
+                breaker.block(error.message)
+                continue
+            del self._unmade[key]
+            if not any(provider == key[0] for provider, _ in self._unmade):
+                breaker.succeeded()
 
     async def _probe_generation(self) -> Health:
+        if self._unmade and self._clock.monotonic() >= self._next_making:
+            await self._make_generators()
         for name, breaker in self._chains.breakers().items():
             self._breakers.labels(name).set(breaker.state is not BreakerState.CLOSED)
         reasons = [f"{name} is left alone: {reason}" for name, reason in self.resting().items()]

@@ -35,11 +35,18 @@ class Breaker:
         self._rest = FIRST_REST_S
         self._open_until: float | None = None
         self._probing = False
+        self._blocked = False
         self.reason = ""
+
+    def block(self, reason: str) -> None:
+        """Leave the provider alone until `succeeded`: it could not even be made."""
+        self._blocked, self.reason = True, reason
 
     @property
     def state(self) -> BreakerState:
         """Where it stands now."""
+        if self._blocked:
+            return BreakerState.OPEN
         if self._open_until is None:
             return BreakerState.CLOSED
         return BreakerState.OPEN if self._clock.monotonic() < self._open_until else BreakerState.HALF_OPEN
@@ -56,7 +63,7 @@ class Breaker:
 
     def succeeded(self) -> None:
         """The provider did its part: close."""
-        self._failures, self._open_until, self._probing = 0, None, False
+        self._failures, self._open_until, self._probing, self._blocked = 0, None, False, False
         self._rest, self.reason = FIRST_REST_S, ""
 
     def failed(self, error: ProviderError) -> None:

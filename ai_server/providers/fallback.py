@@ -147,6 +147,10 @@ class Chains:
         ordered = [each for each in choices if each != LAST_RESORT]
         return Chain([self._link(each) for each in (*ordered, LAST_RESORT)])
 
+    def breaker(self, provider: str) -> Breaker:
+        """Return a provider's breaker."""
+        return self._breakers.setdefault(provider, Breaker(self._clock))
+
     def breakers(self) -> Mapping[str, Breaker]:
         """List the breakers by provider name; embedded models have none to speak of."""
         return {name: each for name, each in self._breakers.items() if name != EMBEDDED}
@@ -175,6 +179,5 @@ class Chains:
                 clock=self._clock,
                 observe=self._observe,
             )
-            breaker = self._breakers.setdefault(choice.provider, Breaker(self._clock))
-            link = self._links[choice] = Link(choice, generator, breaker)
+            link = self._links[choice] = Link(choice, generator, self.breaker(choice.provider))
         return link
