@@ -33,10 +33,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServerText:
-    """A text that the server writes: kept as key and parameters, rendered in the language of whoever reads it."""
+    """A text that the server writes: kept as key and parameters, rendered in the language of whoever reads it.
+
+    `options` are what the reader can choose from, numbered from 1; each holds its words by language.
+    """
 
     key: str
     parameters: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

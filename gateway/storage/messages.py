@@ -73,9 +73,7 @@ def _row(message: Message) -> Mapping[str, Any]:
         "role": message.role.value,
         "kind": None if message.kind is None else message.kind.value,
         "text": message.text,
-        "server_text": None
-        if server_text is None
-        else {"key": server_text.key, "parameters": dict(server_text.parameters)},
+        "server_text": None if server_text is None else _text_row(server_text),
         "language": message.language,
         "turn_id": message.turn_id,
         "citations": [asdict(each) for each in message.citations],
@@ -84,6 +82,16 @@ def _row(message: Message) -> Mapping[str, Any]:
         "attachments": [asdict(each) for each in message.attachments],
         "created_at": message.created_at,
     }
+
+
+def _text_row(text: ServerText) -> Mapping[str, Any]:
+    row: dict[str, Any] = {"key": text.key, "parameters": dict(text.parameters)}
+    return {**row, "options": [dict(each) for each in text.options]} if text.options else row
+
+
+def server_text_from(plain: Mapping[str, Any]) -> ServerText:
+    """Make a server text of plain data."""
+    return ServerText(plain["key"], plain["parameters"], tuple(plain.get("options", ())))
 
 
 def message_from(row: Mapping[str, Any]) -> Message:
@@ -97,7 +105,7 @@ def message_from(row: Mapping[str, Any]) -> Message:
         kind=None if kind is None else Kind(kind),
         text=row["text"],
         created_at=row["created_at"],
-        server_text=None if server_text is None else ServerText(**server_text),
+        server_text=None if server_text is None else server_text_from(server_text),
         language=row["language"],
         turn_id=row["turn_id"],
         citations=tuple(CitedPassage(**each) for each in row["citations"]),

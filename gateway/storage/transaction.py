@@ -13,6 +13,7 @@ from gateway.storage.events import Events
 from gateway.storage.keys import IdempotencyKeys
 from gateway.storage.messages import Messages
 from gateway.storage.notifications import Notifications
+from gateway.storage.pending import PendingActions
 from gateway.storage.presence import PresenceRoom
 from gateway.storage.questions import Questions
 from gateway.storage.readers import ReadMarkers
@@ -47,3 +48,4 @@ class Transaction:
         self.notifications = Notifications(connection)
         self.attachments = Attachments(connection)
         self.questions = Questions(connection)
+        self.pending = PendingActions(connection)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from gateway.conversation.clarification_text import numbered
 from gateway.conversation.texts import en, es, fr
 
 if TYPE_CHECKING:
@@ -20,9 +21,15 @@ FALLBACK: Final = "en"
 
 
 def render(text: ServerText, language: str) -> str:
-    """Say a server text in `language` (in English when we do not speak it). Markdown, like every message."""
-    catalogue = CATALOGUES.get(primary(language), CATALOGUES[FALLBACK])
-    return catalogue[text.key].format_map(dict(text.parameters))
+    """Say a server text in `language` (in English when we do not speak it). Markdown, like every message.
+
+    Options stand where the text has `{options}`, else below it.
+    """
+    spoken = primary(language) if primary(language) in CATALOGUES else FALLBACK
+    template = CATALOGUES[spoken][text.key]
+    options = numbered(text.options, spoken)
+    said = template.format_map({**text.parameters, "options": options})
+    return f"{said}\n\n{options}" if options and "{options}" not in template else said
 
 
 def knows(key: str) -> bool:

@@ -10,6 +10,15 @@ TEXTS: Final = {
     "support_suggest_escalation": (
         "I still have not found an answer in the documents. Someone from the team can help you."
     ),
+    "support_clarify_connector": (
+        "Where should I search?\n\n{options}\n\nReply with the number, 1 to {count}, or with the name."
+    ),
+    "support_clarify_search": (
+        "Nothing found for “{terms}” on {service}. You can:\n\n{options}\n\nOr just write another search term."
+    ),
+    "support_clarify_search_term": "Nothing found for “{terms}” on {service}. Write another search term to try again.",
+    "support_clarify_again": "I did not understand that choice. Reply with one number, 1 to {count}:\n\n{options}",
+    "support_clarify_expired": "That question had expired; here it is again, 1 to {count}:\n\n{options}",
     "support_notice_not_ready": (
         "The assistant cannot be reached at the moment. Your message is kept; try again in a moment."
     ),

@@ -10,6 +10,17 @@ TEXTS: Final = {
     "support_suggest_escalation": (
         "Sigo sin encontrar una respuesta en los documentos. Una persona del equipo puede ayudarle."
     ),
+    "support_clarify_connector": (
+        "¿Dónde debo buscar?\n\n{options}\n\nResponda con el número, de 1 a {count}, o con el nombre."
+    ),
+    "support_clarify_search": (
+        "No hay resultados para «{terms}» en {service}. Puede:\n\n{options}\n\nO escriba directamente otro término."
+    ),
+    "support_clarify_search_term": (
+        "No hay resultados para «{terms}» en {service}. Escriba otro término de búsqueda para volver a intentarlo."
+    ),
+    "support_clarify_again": "No entendí esa elección. Responda con un solo número, de 1 a {count}:\n\n{options}",
+    "support_clarify_expired": "Esa pregunta había caducado; aquí está de nuevo, de 1 a {count}:\n\n{options}",
     "support_notice_not_ready": (
         "No se puede contactar con el asistente en este momento. "
         "Su mensaje queda guardado; inténtelo dentro de un momento."

@@ -10,6 +10,20 @@ TEXTS: Final = {
     "support_suggest_escalation": (
         "Je n’ai toujours pas trouvé de réponse dans les documents. Une personne de l’équipe peut vous aider."
     ),
+    "support_clarify_connector": (
+        "Où faut-il chercher ?\n\n{options}\n\nRépondez avec le numéro ou le nom, de 1 à {count}."
+    ),
+    "support_clarify_search": (
+        "Aucun résultat pour « {terms} » sur {service}. Vous pouvez :\n\n{options}\n\n"
+        "Ou écrivez directement un autre terme de recherche."
+    ),
+    "support_clarify_search_term": (
+        "Aucun résultat pour « {terms} » sur {service}. Écrivez un autre terme de recherche pour réessayer."
+    ),
+    "support_clarify_again": (
+        "Je n’ai pas compris ce choix. Répondez avec un seul numéro, de 1 à {count} :\n\n{options}"
+    ),
+    "support_clarify_expired": "Cette question avait expiré ; la voici de nouveau, de 1 à {count} :\n\n{options}",
     "support_notice_not_ready": (
         "L’assistant n’est pas joignable pour le moment. Votre message est conservé ; réessayez dans un instant."
     ),
