@@ -15,7 +15,9 @@ from tests.fakes.assistant import ScriptedAssistant
 from tests.fakes.gateway import PASSAGES, demo_script, open_services, serving
 
 FLAGS = (
-    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run"
+    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run "
+    # A host's page that a test plays counts as public, our gateway on loopback as private: the browser would ask.
+    "--disable-features=LocalNetworkAccessChecks"
 )
 DESK = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
@@ -34,6 +36,8 @@ class Stage:
     services: Services
     faults: list[str] = field(default_factory=list)
     contexts: list[BrowserContext] = field(default_factory=list)
+    hosts: set[str] = field(default_factory=set)
+    """Origins that a test plays itself."""
 
     async def visitor(self, *, size: dict[str, int] | None = None, language: str = "fr", **more: object) -> Browsing:
         """Be someone new: nothing kept, nothing shared."""
@@ -48,7 +52,8 @@ class Stage:
         return Browsing(self, context)
 
     def _watch(self, request: Request) -> None:
-        if not request.url.startswith((f"{self.url}/", "data:", "blob:")):
+        own = (f"{self.url}/", "data:", "blob:", "about:", *(f"{host}/" for host in self.hosts))
+        if not request.url.startswith(own):
             self.faults.append(f"off-origin request: {request.url}")
 
 

@@ -27,7 +27,10 @@ STREAMS = {
     "one space is dropped, no more": (b"data:  a\n\n", [["message", " a", ""]]),
     "a line without a colon": (b"data\n\n", [["message", "", ""]]),
     "no data, no event": (b"event: x\nid: 7\n\ndata: a\n\n", [["message", "a", "7"]]),
-    "an id with NUL is ignored": (b"id: 1\ndata: a\n\nid: 2\x003\ndata: b\n\n", [["message", "a", "1"], ["message", "b", "1"]]),
+    "an id with NUL is ignored": (
+        b"id: 1\ndata: a\n\nid: 2\x003\ndata: b\n\n",
+        [["message", "a", "1"], ["message", "b", "1"]],
+    ),
     "an empty id forgets": (b"id: 1\ndata: a\n\nid\ndata: b\n\n", [["message", "a", "1"], ["message", "b", ""]]),
     "comments are nothing": (b": ping\n\n:data: x\ndata: a\n\n", [["message", "a", ""]]),
     "a byte-order mark first": ("\ufeffdata: a\n\n".encode(), [["message", "a", ""]]),

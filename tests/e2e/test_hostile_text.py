@@ -32,7 +32,7 @@ ATTACKS = (
     "<details open ontoggle=\"document.title='pwned'\"><summary>x</summary></details>",
     "<a href=\"javascript:document.title='pwned'\">x</a> [x](javascript:document.title='pwned')",
     "[x](data:text/html;base64,PHNjcmlwdD5kb2N1bWVudC50aXRsZT0ncHduZWQnPC9zY3JpcHQ+)",
-    "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=alert(1)&gt;\">",
+    '<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">',
     "<noscript><p title=\"</noscript><img src=x onerror=document.title='pwned'>\">",
     "<template><script>document.title='pwned'</script></template>",
     "<a ping='https://evil.example/ping' href='https://evil.example'>x</a>",

@@ -38,7 +38,7 @@ export async function ask(api, conversation, message, onAccepted) {
     accepted = true;
     onAccepted();
     if (!response.body) throw new Problem("network");
-    await readEvents(response.body, new EventParser(take));
+    await readEvents(response.body, new EventParser(take), () => whole);
   } catch (cause) {
     if (!accepted) return refuse(conversation, message, cause);
   }

@@ -90,7 +90,7 @@ export class EventParser {
  *
  * @param {ReadableStream<Uint8Array>} body
  * @param {EventParser} parser
- * @param {() => void} [onBytes] called after each piece, comments included: a sign of life
+ * @param {() => boolean | void} [onBytes] called after each piece, comments included: a sign of life; `true` ends the reading
  * @returns {Promise<void>} resolves when the server ends the stream; an unfinished event is dropped
  */
 export async function readEvents(body, parser, onBytes = () => {}) {
@@ -100,10 +100,10 @@ export async function readEvents(body, parser, onBytes = () => {}) {
       const { done, value } = await reader.read();
       if (done) return;
       parser.push(value);
-      onBytes();
+      if (onBytes()) return;
     }
   } finally {
-    // After an error in the parser the rest is of no use; after the end this does nothing.
+    // Whoever stops early wants no more of it; after the end this does nothing.
     reader.cancel().catch(() => {});
   }
 }
