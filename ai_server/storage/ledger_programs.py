@@ -68,11 +68,11 @@ def reserve(
         found = yield from _now(known[0])
         return found if same_body(found.new, new) else _conflict(new.key)
     budgets = yield from _budgets(new, defaults)
-    taken: list[Row] = []
+    windows: list[Row] = []
     refusals: list[Balance] = []
     for budget in budgets:
         window = yield from _window(budget, new.created_at)
-        taken.append(window)
+        windows.append(window)
         balance = balance_of(budget, window, new.created_at)
         if new.ceiling_nanousd and (balance.closed_by_overrun or new.ceiling_nanousd > balance.available_nanousd):
             refusals.append(balance)
@@ -80,7 +80,7 @@ def reserve(
         return refusal(new.ceiling_nanousd, refusals)
     if new.ceiling_nanousd and not any(budget["kind"] == ScopeKind.PROJECT for budget in budgets):
         return no_budget(new.project_id)
-    yield from _admit(new, taken, instance)
+    yield from _admit(new, windows, instance)
     return reservation_of(reservation_values(new), [RESERVED])
 
 
@@ -94,10 +94,11 @@ def _admit(new: NewReservation, windows: Sequence[Row], instance: int) -> Progra
     rows = yield Statement("add_reservation", values)
     number: int = rows[0]["number"]
     for window in windows:
-        charge = {"window_id": window["window_id"], "ceiling_nanousd": new.ceiling_nanousd}
+        window_id = yield from _window_id(window)
+        charge = {"window_id": window_id, "ceiling_nanousd": new.ceiling_nanousd}
         if new.ceiling_nanousd and not (yield Statement("take", charge)):
             raise AssertionError("the window lost its room inside the transaction that had looked")
-        yield Statement("add_charge", {"number": number, "window_id": window["window_id"]})
+        yield Statement("add_charge", {"number": number, "window_id": window_id})
     yield Statement("open_reservation", {"number": number, "instance": instance})
     entry = _entry("reserve", at=to_us(new.created_at), amount=new.ceiling_nanousd)
     yield from _append(number, values, entry)
@@ -169,16 +170,25 @@ def _applies(row: Row, new: NewReservation) -> bool:
 
 
 def _window(budget: Row, instant: datetime) -> Program[Row]:
-    """Find the window that holds `instant`, or make it. A changed time zone takes effect at the next roll."""
-    at = to_us(instant)
-    found = yield Statement("window_at", {"budget_id": budget["budget_id"], "at": at})
+    """Find the window that holds `instant`, or say what it will be. A changed time zone takes effect at the next roll,
+    and a refused call makes no window.
+    """
+    found = yield Statement("window_at", {"budget_id": budget["budget_id"], "at": to_us(instant)})
     if found:
         return found[0]
     fresh = window_at(Period(budget["period"]), budget["time_zone"], instant)
-    span = {"starts_at": to_us(fresh.starts_at), "ends_at": to_us(fresh.ends_at)}
-    made = yield Statement("add_window", {"budget_id": budget["budget_id"], **span})
     zeros = {"settled_nanousd": 0, "open_nanousd": 0, "held_nanousd": 0, "estimated_nanousd": 0}
-    return {"window_id": made[0]["window_id"], **span, **zeros}
+    span = {"starts_at": to_us(fresh.starts_at), "ends_at": to_us(fresh.ends_at)}
+    return {"window_id": None, "budget_id": budget["budget_id"], **span, **zeros}
+
+
+def _window_id(window: Row) -> Program[int]:
+    """Give the window's number, making the window if it is new."""
+    if window["window_id"] is not None:
+        return window["window_id"]
+    fields = ("budget_id", "starts_at", "ends_at")
+    made = yield Statement("add_window", {name: window[name] for name in fields})
+    return made[0]["window_id"]
 
 
 def resolve(reservation_id: str, ending: Ending) -> Program[Reservation]:

@@ -368,6 +368,16 @@ async def test_a_changed_zone_takes_effect_at_the_next_roll(ledger):
     await ledger.reserve(call("b", created_at=NOW + timedelta(days=1)), [])
 
 
+async def test_a_refused_call_fixes_no_window(ledger):
+    """Found by P8, seed 13: a refusal left an empty window behind, which then outlived a change of zone."""
+    await ledger.put_budget(Budget(USER, Period.DAILY, 1), NOW, seed=True)
+    with pytest.raises(BudgetExhausted):
+        await ledger.reserve(call("a", 100), [])
+    await ledger.put_budget(project_budget(100, time_zone="Asia/Tokyo"), NOW, seed=False)
+    balance = await ledger.balance(PROJECT, Period.DAILY, NOW)
+    assert balance.resets_at == datetime(2026, 11, 30, 15, tzinfo=UTC)
+
+
 async def test_a_clock_set_back_charges_the_earlier_window(ledger):
     await ledger.reserve(call("a", 100), [])
     yesterday = NOW - timedelta(days=1)

@@ -1,0 +1,34 @@
+"""P8 for the ledger: no rule breaks under simulated time, faults and schedules; every failure replays from its seed."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from tests.torture import workload
+from tests.torture.figure import Figure, span
+from tests.torture.simulation import HOURS, World
+
+PROMISE = "in simulated time, with crashes, refusals, cancelled callers and an operator, the ledger's rules hold"
+FULL = 100_000
+SHORT = 60
+
+
+async def run(n: int, seed: int) -> Figure:
+    """Live `n` worlds, one after the other."""
+    workload.quiet()
+    hits: Counter[str] = Counter()
+    failures: list[str] = []
+    started, simulated = time.monotonic(), 0.0
+    for each in range(seed, seed + n):
+        world = World(each, hits)
+        failures += await world.run()
+        simulated += world.clock.monotonic()
+    ratio = simulated / (time.monotonic() - started)
+    notes = {**sorted_hits(hits), "time ratio": f"{ratio:,.0f}", "hours a process at most": HOURS}
+    return Figure(n, span(seed, n), failures, notes)
+
+
+def sorted_hits(hits: Counter[str]) -> dict[str, object]:
+    """List fault kinds by name."""
+    return dict(sorted(hits.items()))
