@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from gateway.attachments.service import sweep_for_ever
 from gateway.storage import upkeep
 from gateway.web import middleware
 from gateway.web.bodies import BODY_LIMIT
 from gateway.web.routes import add_routes
 from gateway.web.services import SERVICES
+from gateway.web.support import SUPPORT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -23,6 +25,7 @@ def build_app(services: Services) -> web.Application:
     """Make the application; its background work runs from start-up to clean-up."""
     app = web.Application(middlewares=[middleware.errors, middleware.doors], client_max_size=BODY_LIMIT)
     app[SERVICES] = services
+    app[SUPPORT] = services.support
     app.on_response_prepare.append(middleware.add_headers)
     app.cleanup_ctx.append(_background)
     add_routes(app)
@@ -30,12 +33,15 @@ def build_app(services: Services) -> web.Application:
 
 
 async def _background(app: web.Application) -> AsyncIterator[None]:
-    services = app[SERVICES]
+    services, support = app[SERVICES], app[SUPPORT]
     services.metrics.watch(services.hub, services.turns)
     tasks = [
         asyncio.create_task(services.turns.serve(), name="turn leases"),
         asyncio.create_task(services.hub.ping_for_ever(), name="stream pings"),
         asyncio.create_task(upkeep.tidy_for_ever(services.store, services.clock), name="upkeep"),
+        asyncio.create_task(support.presence.serve(), name="presence leases"),
+        asyncio.create_task(sweep_for_ever(support.attachments, services.clock), name="attachments"),
+        asyncio.create_task(support.summaries.take_up(), name="summaries"),
     ]
     yield
     for task in tasks:

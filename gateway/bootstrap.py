@@ -14,7 +14,9 @@ from aiohttp import web
 from gateway import settings as settings_of
 from gateway.app import build_app
 from gateway.assistant.grpc_client import GrpcAssistant
+from gateway.attachments.darkroom import ChildDarkroom
 from gateway.events.hub import Hub
+from gateway.identity import operator
 from gateway.identity.limits import Rate
 from gateway.identity.origins import HostGuard
 from gateway.identity.sessions import SessionService
@@ -22,6 +24,7 @@ from gateway.storage.sqlite import open_sqlite
 from gateway.turns.service import TurnService
 from gateway.web.frames import HttpEncoder
 from gateway.web.services import Limits, LimitSettings, Services
+from gateway.web.support import open_support
 from shared import logs, metrics
 from shared.clock import SystemClock
 from shared.errors import SettingsError
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
     from gateway.settings import GatewaySettings, Installation
 
+ATTACHMENTS: Final = "attachments"
 STATIC: Final = Path(__file__).resolve().parent / "static"
 REQUEST_GRACE_S: Final = 5.0
 """How long open requests may take to end once the turns are over and the streams are let go."""
@@ -82,10 +86,23 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
     store = await open_sqlite(installation.own_dir, clock, hub)
     stack.push_async_callback(store.close)
     hub.bind(store)
+    support = open_support(
+        store,
+        hub,
+        assistant,
+        ChildDarkroom(),
+        projects=installation.projects,
+        clock=clock,
+        folder=installation.own_dir / ATTACHMENTS,
+        operator_token_hash=operator.own_token_hash(installation.own_dir),
+    )
+    stack.push_async_callback(support.close)
+    turns = TurnService(store, assistant, hub, clock, desk=support.tickets, enclosures=support.attachments)
+    support.meet(turns)
     return Services(
         store=store,
         sessions=SessionService(store, clock),
-        turns=TurnService(store, assistant, hub, clock),
+        turns=turns,
         hub=hub,
         assistant=assistant,
         projects=installation.projects,
@@ -93,6 +110,7 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
         hosts=HostGuard(installation.hosts),
         clock=clock,
         static=STATIC,
+        support=support,
         trusted_proxies=installation.trusted_proxies,
     )
 

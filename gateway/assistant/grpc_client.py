@@ -13,6 +13,8 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from gateway.assistant.contract import (
     Citation,
     Delta,
+    Extracted,
+    NearPassage,
     Outcome,
     Passage,
     Problem,
@@ -35,13 +37,17 @@ from shared.pb.passeur.v1 import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from gateway.assistant.contract import Question, TurnEvent
+    from gateway.assistant.contract import HistoryMessage, Question, TurnEvent
 
 MESSAGE_LIMIT: Final = 4 * 1024 * 1024
 TURN_TIMEOUT_S: Final = 600.0
 """Longer than any turn may take (tools: 180 s), so that only a lost server meets it."""
 CALL_TIMEOUT_S: Final = 10.0
 READINESS_TIMEOUT_S: Final = 1.0
+SUMMARY_TIMEOUT_S: Final = 60.0
+EXTRACT_TIMEOUT_S: Final = 60.0
+PIECE: Final = 1024 * 1024
+"""The most that one message of an upload may carry."""
 OPTIONS: Final = (
     ("grpc.max_send_message_length", MESSAGE_LIMIT),
     ("grpc.max_receive_message_length", MESSAGE_LIMIT),
@@ -126,6 +132,38 @@ class GrpcAssistant:
             language=found.language,
         )
 
+    async def summarize(
+        self, key: str, project_id: str, messages: Sequence[HistoryMessage], language: str, budget_user: str
+    ) -> str:
+        """Summarise messages; see `gateway.assistant.contract.Summarizer`."""
+        request = assistant_pb2.SummarizeRequest(
+            idempotency_key=key,
+            project_id=project_id,
+            budget_user=budget_user,
+            messages=[assistant_pb2.HistoryMessage(role=ROLES[each.role], text=each.text) for each in messages],
+            language=language,
+        )
+        return str((await self._call(self._assistant.Summarize, request, SUMMARY_TIMEOUT_S)).text)
+
+    async def extract(self, project_id: str, name: str, media_type: str, data: bytes) -> Extracted:
+        """Read a document's text; see `gateway.assistant.contract.Extractor`."""
+        header = documents_pb2.ExtractHeader(project_id=project_id, name=name, mime_type=media_type)
+        pieces = [data[start : start + PIECE] for start in range(0, len(data), PIECE)]
+        requests = [documents_pb2.ExtractRequest(header=header)]
+        requests += [documents_pb2.ExtractRequest(data=piece) for piece in pieces]
+        found = await self._call(self._documents.Extract, iter(requests), EXTRACT_TIMEOUT_S)
+        return Extracted(found.text, found.truncated, found.page_count)
+
+    async def near_passages(self, project_id: str, idempotency_key: str) -> Sequence[NearPassage]:
+        """Name what a turn looked at; see `gateway.assistant.contract.Explainer`."""
+        request = assistant_pb2.ExplainTurnRequest(project_id=project_id, idempotency_key=idempotency_key)
+        try:
+            found = await self._call(self._assistant.ExplainTurn, request)
+        except NotFound:
+            return ()
+        passages = [NearPassage(each.chunk_id, each.title, each.distance, each.kept) for each in found.chunks]
+        return sorted(passages, key=lambda each: each.distance or 0.0)
+
     async def readiness(self) -> Readiness:
         """Ask how the AI server is; never raises."""
         request = readiness_pb2.CheckRequest()
@@ -142,9 +180,9 @@ class GrpcAssistant:
         """Close the channel; idempotent."""
         await self._channel.close()
 
-    async def _call(self, method: Any, request: Any) -> Any:
+    async def _call(self, method: Any, request: Any, timeout_s: float = CALL_TIMEOUT_S) -> Any:
         try:
-            return await method(request, metadata=self._metadata(), timeout=CALL_TIMEOUT_S)
+            return await method(request, metadata=self._metadata(), timeout=timeout_s)
         except grpc.aio.AioRpcError as exc:
             raise from_rpc(exc) from exc
 

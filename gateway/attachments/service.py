@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Final
 from gateway.attachments.headers import IMAGE_TYPES, BadImage, check_alone, check_declared, read_header
 from gateway.storage.attachments import Attachment
 from gateway.storage.contract import KeyRecord
-from shared.errors import BodyTooLarge, IdempotencyConflict, InvalidRequest, NotFound, UnsupportedMedia, Violation
+from shared.errors import (
+    BodyTooLarge,
+    IdempotencyConflict,
+    InvalidRequest,
+    NotFound,
+    NotReady,
+    UnsupportedMedia,
+    Violation,
+)
 from shared.ids import new_id
 from shared.logs import logger
 
@@ -31,6 +39,7 @@ TEXT_LIMIT: Final = 100_000
 DOCUMENT_COUNT: Final = 8
 UNUSED_KEPT: Final = timedelta(hours=24)
 SWEPT_AT_ONCE: Final = 500
+SWEEP_EVERY_S: Final = 3_600.0
 DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 DOCUMENT_TYPES: Final = {"application/pdf": b"%PDF-", DOCX: b"PK\x03\x04", "text/plain": b"", "text/csv": b""}
 """Types that are taken, with what such a file begins with."""
@@ -186,6 +195,16 @@ class AttachmentService:
         if data is None:
             raise NotFound("There is no such attachment.")
         return attachment, data
+
+
+async def sweep_for_ever(attachments: AttachmentService, clock: Clock) -> None:
+    """Sweep at once and then every `SWEEP_EVERY_S`."""
+    while True:
+        try:
+            await attachments.sweep()
+        except NotReady as exc:
+            log.warning("not_swept", reason=exc.message)
+        await clock.sleep(SWEEP_EVERY_S)
 
 
 def check_image(data: bytes, declared: str) -> None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.assistant.contract import HistoryMessage, Outcome, Question
 from gateway.conversation.history import MESSAGE_LIMIT, select_history
-from gateway.conversation.model import Message, Role, staff_stream_id, visitor_stream_id
+from gateway.conversation.model import AttachedFile, Message, Role, staff_stream_id, visitor_stream_id
 from gateway.conversation.title import title_of
 from gateway.storage.contract import TurnRecord
 from gateway.turns import announcement
 from gateway.turns.question import to_plain
-from shared.errors import TurnRunning
+from shared.errors import InvalidRequest, TurnRunning
 from shared.ids import new_id
 
 if TYPE_CHECKING:
@@ -33,17 +33,19 @@ ANONYMOUS_BUDGET: Final = "anonymous"
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """What a visitor wrote. `language` is the one they read; `key` makes repeating harmless."""
+    """What a visitor wrote. `language` is the one they read; `key` makes repeating harmless; files were sent before."""
 
     conversation_id: str
     text: str
     assistant: str
     language: str
     key: str | None
+    attachment_ids: tuple[str, ...] = ()
 
     def digest(self) -> bytes:
         """What the idempotency key is bound to."""
-        body = json.dumps(["message", self.conversation_id, self.text, self.assistant], ensure_ascii=True)
+        parts = ["message", self.conversation_id, self.text, self.assistant, *self.attachment_ids]
+        body = json.dumps(parts, ensure_ascii=True)
         return hashlib.sha256(body.encode()).digest()
 
 
@@ -70,6 +72,7 @@ async def take_in(
 
     Raises:
         TurnRunning: the conversation's last turn is not over.
+        InvalidRequest: an attachment is not the visitor's, or was carried before.
     """
     turn_id, said_id = new_id(now), new_id(now)
     question = await _question(tx, turn_id, visitor, project, conversation, message)
@@ -103,12 +106,26 @@ async def take_in(
         text=message.text,
         created_at=now,
         turn_id=turn_id,
+        attachments=await _carry(tx, message, visitor, said_id),
     )
     await tx.messages.add(said)
     await _tell(tx, conversation, said, turn)
     if silent and desk is not None:
         await desk.heard(tx, conversation, said)
     return turn
+
+
+async def _carry(tx: Transaction, message: NewMessage, visitor: Visitor, said_id: str) -> tuple[AttachedFile, ...]:
+    """Bind the files that a message names to it: each is the visitor's own, and is carried once."""
+    files: list[AttachedFile] = []
+    for each in dict.fromkeys(message.attachment_ids):
+        found = await tx.attachments.get(each)
+        if found is None or not await tx.attachments.carry(each, visitor.id, message.conversation_id, said_id):
+            raise InvalidRequest.of("attachment_ids", "names a file that you did not send, or that a message carried")
+        files.append(AttachedFile(found.id, found.kind, found.name, found.media_type, found.size))
+    if sum(each.kind == "image" for each in files) > 1:
+        raise InvalidRequest.of("attachment_ids", "names more than one image: send one at a time")
+    return tuple(files)
 
 
 async def _question(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gateway.assistant.contract import Assistant, Question
     from gateway.events.contract import Announcer
     from gateway.storage.contract import TurnRecord
+    from gateway.turns.desk import Enclosures
     from shared.clock import Clock
 
 REATTACH_DELAYS_S: Final = (0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0)
@@ -42,12 +43,20 @@ class TurnRun:
     """One turn under way in this process."""
 
     def __init__(
-        self, turn: TurnRecord, stream_ids: tuple[str, ...], assistant: Assistant, announcer: Announcer, clock: Clock
+        self,
+        turn: TurnRecord,
+        stream_ids: tuple[str, ...],
+        assistant: Assistant,
+        announcer: Announcer,
+        clock: Clock,
+        enclosures: Enclosures | None = None,
     ) -> None:
         """Take a turn that this process owns, and the streams whose readers watch it."""
         self.turn = turn
         self.running = Running(stream_ids, turn.conversation_id, turn.id, turn.ai_message_id)
         self._question: Question = from_plain(turn.question)
+        self._enclosures = enclosures
+        self._enclosed = enclosures is None
         self._assistant = assistant
         self._announcer = announcer
         self._clock = clock
@@ -108,6 +117,9 @@ class TurnRun:
         return self._failed(NotReady("The AI server did not come back within a minute."))
 
     async def _listen(self) -> Result:
+        if self._enclosures is not None and not self._enclosed:
+            self._question = await self._enclosures.enclose(self.turn, self._question)
+            self._enclosed = True
         async for event in self._assistant.answer(self._question):
             match event:
                 case Result():

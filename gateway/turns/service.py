@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateway.identity.projects import Project
     from gateway.storage.contract import Store, TurnRecord
     from gateway.storage.transaction import Transaction
-    from gateway.turns.desk import Desk
+    from gateway.turns.desk import Desk, Enclosures
     from shared.clock import Clock
 
 RENEW_S: Final = 10.0
@@ -49,15 +49,26 @@ class TurnService:
     """The turns of this process."""
 
     def __init__(
-        self, store: Store, assistant: Assistant, announcer: Announcer, clock: Clock, desk: Desk | None = None
+        self,
+        store: Store,
+        assistant: Assistant,
+        announcer: Announcer,
+        clock: Clock,
+        *,
+        desk: Desk | None = None,
+        enclosures: Enclosures | None = None,
     ) -> None:
-        """Take the seams; nothing runs until `serve`. `desk` hears what visitors write while a ticket is open."""
+        """Take the seams; nothing runs until `serve`.
+
+        `desk` hears what visitors write while a ticket is open; `enclosures` keeps the files that go with questions.
+        """
         self.watchers: list[Callable[[str, float], None]] = []
         self._store = store
         self._assistant = assistant
         self._announcer = announcer
         self._clock = clock
         self._desk = desk
+        self._enclosures = enclosures
         self._owner = new_id(clock.now())
         self._runs: dict[str, TurnRun] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -197,7 +208,7 @@ class TurnService:
     # ------------------------------------------------------------------ running
 
     def _launch(self, turn: TurnRecord, streams: tuple[str, ...], *, attached_again: bool) -> None:
-        run = TurnRun(turn, streams, self._assistant, self._announcer, self._clock)
+        run = TurnRun(turn, streams, self._assistant, self._announcer, self._clock, self._enclosures)
         self._runs[turn.id] = run
         task = asyncio.create_task(self._run(run, attached_again=attached_again), name=f"turn {turn.id}")
         self._tasks[turn.id] = task

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gateway.conversation.model import Conversation, Role
 from gateway.conversation.title import title_of
+from gateway.conversation.unread import visitor_reader
 from gateway.storage.contract import KeyRecord
-from gateway.turns import announcement
+from gateway.tickets.views import visitor_view
 from gateway.web.answers import answer, dump, nothing
 from gateway.web.bodies import idempotency_key, page_limit, path_id, read_body
 from gateway.web.caller import Caller, visitor_of
-from gateway.web.schemas import NewConversation, ReadUpTo
+from gateway.web.schemas import NewConversation
 from gateway.web.services import SERVICES
+from gateway.web.support import SUPPORT
 from gateway.web.views import conversation_view
 from shared.errors import IdempotencyConflict, InvalidRequest, NotFound, TurnRunning
 from shared.ids import is_id, new_id
@@ -87,25 +89,7 @@ async def delete(request: web.Request) -> web.Response:
         conversation = await owned(tx, caller, request)
         if running := await tx.turns.running_in(conversation.id):
             raise TurnRunning(running.id)
-        await tx.conversations.delete(conversation.id)
-        await tx.events.erase(caller.visitor.stream_id, conversation.id)
-    return nothing()
-
-
-async def mark_read(request: web.Request) -> web.Response:
-    """Remember how far the visitor has read; a marker never goes back."""
-    services, caller = request.app[SERVICES], await visitor_of(request)
-    body = await read_body(request, ReadUpTo)
-    reader = f"visitor:{caller.visitor.id}"
-    async with services.store.transaction() as tx:
-        conversation = await owned(tx, caller, request)
-        message = await tx.messages.get(body.message_id)
-        if message is None or message.conversation_id != conversation.id:
-            raise NotFound("There is no such message in this conversation.")
-        now = services.clock.now()
-        if await tx.read_markers.advance(conversation.id, reader, message.position, now):
-            event = announcement.read(conversation.id, reader, message.position, message.id)
-            await tx.events.append(caller.visitor.stream_id, event)
+    await request.app[SUPPORT].records.delete_conversation(conversation.id)
     return nothing()
 
 
@@ -122,10 +106,14 @@ async def owned(tx: Transaction, caller: Caller, request: web.Request) -> Conver
 
 
 async def _view(tx: Transaction, caller: Caller, conversation: Conversation) -> dict[str, Any]:
-    marker = await tx.read_markers.position(conversation.id, f"visitor:{caller.visitor.id}")
+    reader = visitor_reader(caller.visitor.id)
+    marker = await tx.read_markers.position(conversation.id, reader)
     unread = await tx.messages.unread(conversation.id, Role.ADMIN, marker)
     running = await tx.turns.running_in(conversation.id)
-    return conversation_view(conversation, unread, None if running is None else running.id)
+    ticket = await tx.tickets.latest_in(conversation.id)
+    sight = None if ticket is None else await tx.tickets.sight(ticket.id, reader, Role.ADMIN)
+    shown = None if sight is None else visitor_view(sight)
+    return conversation_view(conversation, unread, None if running is None else running.id, shown)
 
 
 def _cursor(request: web.Request) -> tuple[datetime, str] | None:

@@ -1,46 +1,79 @@
-"""The visitor's event stream."""
+"""The event streams of visitors and staff."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from gateway.conversation.model import staff_stream_id
+from gateway.conversation.unread import staff_reader, visitor_reader
 from gateway.events.hub import CHANNELS
 from gateway.web.answers import answer
 from gateway.web.caller import Caller, caller, visitor_of
+from gateway.web.people import StaffCaller, person_of
 from gateway.web.services import SERVICES
 from gateway.web.sink import open_stream
+from gateway.web.support import SUPPORT
 from shared.errors import InvalidRequest, NotReady
 
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from gateway.events.contract import Audience
+
 TICKET_LIMIT: Final = 128
 CURSOR_LIMIT: Final = 128
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Who reads which stream, and what they see of it."""
+
+    stream_id: str
+    person: str
+    project_id: str
+    language: str
+    audience: Audience | None = None
+
+
 async def stream(request: web.Request) -> web.StreamResponse:
-    """Follow the visitor's stream from a cursor on, or from now."""
+    """Follow the caller's stream from a cursor on, or from now; staff follow the one their project shares.
+
+    A stream with the channel `account` counts as being there.
+    """
     services = request.app[SERVICES]
     channels = _channels(request)
     reading = await _reader(request)
     if services.lifecycle.draining:
         raise NotReady("The gateway is stopping: try again in a moment.")
-    cursor = request.headers.get("Last-Event-ID") or request.query.get("last_event_id")
-    services.limits.streams.hold(reading.visitor.id, "event streams")
+    services.limits.streams.hold(reading.person, "event streams")
     try:
-        response, sink = await open_stream(request)
-        async with services.hub.attached(
-            reading.visitor.stream_id,
-            sink,
-            cursor=None if cursor is None else cursor[:CURSOR_LIMIT],
-            language=reading.language,
-            channels=channels,
-        ) as reader:
-            await reader.finished.wait()
-        await response.write_eof()
-        return response
+        if "account" not in channels:
+            return await _follow(request, reading, channels)
+        presence = request.app[SUPPORT].presence
+        await presence.enter(reading.person, reading.project_id)
+        try:
+            return await _follow(request, reading, channels)
+        finally:
+            presence.leave(reading.person, reading.project_id)
     finally:
-        services.limits.streams.release(reading.visitor.id)
+        services.limits.streams.release(reading.person)
+
+
+async def _follow(request: web.Request, reading: Reading, channels: frozenset[str]) -> web.StreamResponse:
+    cursor = request.headers.get("Last-Event-ID") or request.query.get("last_event_id")
+    response, sink = await open_stream(request)
+    async with request.app[SERVICES].hub.attached(
+        reading.stream_id,
+        sink,
+        cursor=None if cursor is None else cursor[:CURSOR_LIMIT],
+        language=reading.language,
+        channels=channels,
+        audience=reading.audience,
+    ) as reader:
+        await reader.finished.wait()
+    await response.write_eof()
+    return response
 
 
 async def ticket(request: web.Request) -> web.Response:
@@ -50,11 +83,20 @@ async def ticket(request: web.Request) -> web.Response:
     return answer({"ticket": issued.ticket, "expires_at": issued.expires_at.isoformat()}, 201)
 
 
-async def _reader(request: web.Request) -> Caller:
+async def _reader(request: web.Request) -> Reading:
     given = request.query.get("ticket")
-    if given is None or "Authorization" in request.headers:
-        return await visitor_of(request)
-    return caller(request, await request.app[SERVICES].sessions.redeem_ticket(given[:TICKET_LIMIT]))
+    if given is not None and "Authorization" not in request.headers:
+        return _visitor(caller(request, await request.app[SERVICES].sessions.redeem_ticket(given[:TICKET_LIMIT])))
+    who = await person_of(request)
+    if not isinstance(who, StaffCaller):
+        return _visitor(who)
+    audience = await request.app[SUPPORT].attention.audience_of(who.member)
+    stream_id = staff_stream_id(who.project.id)
+    return Reading(stream_id, staff_reader(who.member.id), who.project.id, who.language, audience)
+
+
+def _visitor(who: Caller) -> Reading:
+    return Reading(who.visitor.stream_id, visitor_reader(who.visitor.id), who.project.id, who.language)
 
 
 def _channels(request: web.Request) -> frozenset[str]:

@@ -6,8 +6,18 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway.conversation.model import AnswerFacts, CitedPassage, Kind, Message, Role, ServerText
+from gateway.conversation.model import (
+    AnswerFacts,
+    AttachedFile,
+    Author,
+    CitedPassage,
+    Kind,
+    Message,
+    Role,
+    ServerText,
+)
 from gateway.events import sse
+from gateway.web.notices import rendered
 from gateway.web.views import message_view, problem_view
 
 if TYPE_CHECKING:
@@ -55,6 +65,8 @@ class HttpEncoder:
             return data if project is None else message_view(message_of(data), project, language)
         if event_type == "turn.step" and "problem" in data:
             return {**data, "problem": problem_view(data["problem"], language)}
+        if event_type == "notification.created":
+            return {"notification": rendered(data["notification"], language)}
         return data
 
 
@@ -69,6 +81,9 @@ def message_of(data: Mapping[str, Any]) -> Message:
         fields["server_text"] = ServerText(**fields["server_text"])
     if fields["facts"] is not None:
         fields["facts"] = AnswerFacts(**fields["facts"])
+    if fields.get("author") is not None:
+        fields["author"] = Author(**fields["author"])
+    fields["attachments"] = tuple(AttachedFile(**each) for each in fields.get("attachments", ()))
     return Message(**fields)
 
 

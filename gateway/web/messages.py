@@ -31,7 +31,7 @@ POSITION_DIGITS: Final = 18
 async def index(request: web.Request) -> web.Response:
     """Read the newest messages, oldest first; a cursor leads to older ones."""
     services, caller = request.app[SERVICES], await visitor_of(request)
-    limit, before = page_limit(request, PAGE), _cursor(request)
+    limit, before = page_limit(request, PAGE), message_cursor(request)
     async with services.store.transaction() as tx:
         conversation = await owned(tx, caller, request)
         end = conversation.last_position + 1 if before is None else before
@@ -46,7 +46,8 @@ async def create(request: web.Request) -> web.StreamResponse:
     services, caller = request.app[SERVICES], await visitor_of(request)
     body, key = await read_body(request, schemas.NewMessage), idempotency_key(request)
     services.limits.messages.take(caller.visitor.id)
-    message = NewMessage(path_id(request, "conversation_id"), body.text, body.assistant, caller.language, key)
+    conversation_id, attached = path_id(request, "conversation_id"), tuple(body.attachment_ids)
+    message = NewMessage(conversation_id, body.text, body.assistant, caller.language, key, attached)
     taken = await services.turns.send(caller.visitor, caller.project, message)
     if EVENT_STREAM in request.headers.get("Accept", ""):
         return await _stream(request, services, caller, taken)
@@ -98,7 +99,12 @@ async def _finished(services: Services, caller: Caller, turn: TurnRecord) -> dic
     }
 
 
-def _cursor(request: web.Request) -> int | None:
+def message_cursor(request: web.Request) -> int | None:
+    """Read the position before which a page ends; None for the newest page.
+
+    Raises:
+        InvalidRequest: not one that we gave.
+    """
     text = request.query.get("cursor")
     if text is None:
         return None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from aiohttp import web
 from pydantic.json_schema import models_json_schema
 
 from gateway.web import problems
 from gateway.web.answers import dump
+from gateway.web.route import Caller
 from gateway.web.schemas import ProblemDocument
 from gateway.web.sink import EVENT_STREAM
 
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
     from pydantic import BaseModel
 
-    from gateway.web.routes import Route
+    from gateway.web.route import Route
 
 REF: Final = "#/components/schemas/{model}"
 ALWAYS: Final = (429, 500)
 REASONS: Final = {
     200: "Done", 201: "Created", 204: "Done", 400: "Malformed", 401: "Not authenticated", 403: "Not allowed",
     404: "Not there, or not yours", 409: "In conflict", 413: "Too large", 415: "Not a type we read",
-    429: "Too many", 500: "Our fault", 503: "Not ready",
+    429: "Too many", 500: "Our fault", 501: "Not in this release", 503: "Not ready", 504: "Out of time",
 }  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def build(routes: Sequence[Route]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": schemas["$defs"],
-            "securitySchemes": {"visitor": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {caller: {"type": "http", "scheme": "bearer"} for caller in get_args(Caller)},
         },
     }
 
@@ -72,10 +73,13 @@ def _operation(route: Route) -> dict[str, Any]:
     }
     if rest.strip():
         operation["description"] = re.sub(r"\n\s+", "\n", rest).strip()
-    if route.needs_visitor:
-        operation["security"] = [{"visitor": []}]
+    if route.callers:
+        operation["security"] = [{caller: []} for caller in route.callers]
     if route.body is not None:
         operation["requestBody"] = {"required": True, "content": {"application/json": _schema(route.body)}}
+    if route.media:
+        content = {each: {"schema": {"type": "string", "format": "binary"}} for each in route.media}
+        operation["requestBody"] = {"required": True, "content": content}
     return operation
 
 
@@ -90,8 +94,8 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
 
 
 def _statuses(route: Route) -> list[int]:
-    auth = (401, 403, 503) if route.needs_visitor else ()
-    session = (401, 503) if route.body is not None and not route.needs_visitor else ()
+    auth = (401, 403, 503) if route.callers else ()
+    session = (401, 503) if route.body is not None and not route.callers else ()
     return sorted({*route.answers, *route.problems, *auth, *session, *ALWAYS})
 
 
@@ -103,6 +107,7 @@ def _response(route: Route, status: int) -> dict[str, Any]:
     content: dict[str, Any] = {} if model is None else {"application/json": _schema(model)}
     if route.streams:
         content[EVENT_STREAM] = {"schema": {"type": "string"}}
+    content |= {each: {"schema": {"type": "string", "format": "binary"}} for each in route.sends}
     return {**described, "content": content} if content else described
 
 
@@ -130,5 +135,6 @@ _KEY_HEADER: Final = {
 _DESCRIPTION: Final = (
     "Sessions, conversations and event streams for browsers. Errors are problem documents (RFC 9457). "
     "Streams carry `message.created`, `message.delta` (replace the text from code point `start`), `turn.step` "
-    "(the last one of a turn is `done`), `read` and `resync` (fetch the state anew)."
+    "(the last one of a turn is `done`), `ticket.updated`, `typing`, `read`, `user.status`, `user.presence`, "
+    "`admin.status`, `notification.created` and `resync` (fetch the state anew)."
 )

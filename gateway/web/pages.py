@@ -40,6 +40,11 @@ async def chat(request: web.Request) -> web.StreamResponse:
     return _file(request, Path("chat/index.html"))
 
 
+async def inbox(request: web.Request) -> web.StreamResponse:
+    """Serve the staff's page."""
+    return _file(request, Path("inbox/index.html"))
+
+
 async def static(request: web.Request) -> web.StreamResponse:
     """Serve one of the pages' files; browsers revalidate it by its ETag."""
     return _file(request, Path(request.match_info["path"]))

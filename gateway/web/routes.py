@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from gateway.web import citations, conversations, events, health, messages, openapi, pages, schemas, sessions
+from gateway.web.route import Route
+from gateway.web.support_routes import SUPPORT_ROUTES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from aiohttp import web
-    from aiohttp.typedefs import Handler
-    from pydantic import BaseModel
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One operation. `answers` is a status and what comes with it; None is an empty body."""
-
-    method: str
-    path: str
-    handler: Handler
-    answers: Mapping[int, type[BaseModel] | None]
-    body: type[BaseModel] | None = None
-    query: Mapping[str, str] = field(default_factory=dict)
-    streams: bool = False
-    needs_visitor: bool = True
-    takes_key: bool = False
-    problems: tuple[int, ...] = ()
 
 
 IN_CONVERSATION: Final = "/v1/conversations/{conversation_id}"
@@ -36,7 +17,7 @@ PAGING: Final = {"limit": "1 to 100", "cursor": "`next_cursor` of the page befor
 
 ROUTES: Final = (
     Route("POST", "/v1/sessions", sessions.open_session, {201: schemas.Session}, schemas.NewSession,
-          needs_visitor=False, problems=(400, 403, 413, 415)),
+          callers=(), problems=(400, 403, 413, 415)),
     Route("POST", "/v1/conversations", conversations.create, {201: schemas.Conversation}, schemas.NewConversation,
           takes_key=True, problems=(400, 409, 413, 415)),
     Route("GET", "/v1/conversations", conversations.index, {200: schemas.Conversations}, query=PAGING,
@@ -49,20 +30,20 @@ ROUTES: Final = (
           streams=True, takes_key=True, problems=(400, 404, 409, 413, 415)),
     Route("POST", f"{IN_CONVERSATION}/turns/{{turn_id}}/stop", messages.stop, {200: schemas.Stopped},
           problems=(404,)),
-    Route("POST", f"{IN_CONVERSATION}/read", conversations.mark_read, {204: None}, schemas.ReadUpTo,
-          problems=(400, 404, 413, 415)),
     Route("GET", f"{IN_CONVERSATION}/citations/{{citation_id}}", citations.show, {200: schemas.Passage},
           problems=(404,)),
-    Route("GET", "/v1/events", events.stream, {200: None}, streams=True, problems=(400,), query={
+    Route("GET", "/v1/events", events.stream, {200: None}, streams=True, callers=("visitor", "staff"),
+          problems=(400,), query={
         "channels": "`account`, `support` or both, joined by a comma; both when absent",
         "last_event_id": "where to go on, when the Last-Event-ID header cannot be sent",
         "ticket": "from POST /v1/events/ticket, in place of the Authorization header",
         "language": "the reader's language, in place of Accept-Language",
     }),
     Route("POST", "/v1/events/ticket", events.ticket, {201: schemas.StreamTicket}),
-    Route("GET", "/healthz", health.alive, {200: schemas.Alive}, needs_visitor=False),
-    Route("GET", "/readyz", health.ready, {200: schemas.Readiness, 503: schemas.Readiness}, needs_visitor=False,
+    Route("GET", "/healthz", health.alive, {200: schemas.Alive}, callers=()),
+    Route("GET", "/readyz", health.ready, {200: schemas.Readiness, 503: schemas.Readiness}, callers=(),
           query={"of": "`gateway`: only whether the gateway itself takes requests"}),
+    *SUPPORT_ROUTES,
 )  # fmt: skip
 
 
@@ -73,4 +54,5 @@ def add_routes(app: web.Application) -> None:
     document = openapi.build(ROUTES)
     app.router.add_get("/openapi.json", openapi.handler(document))
     app.router.add_get("/chat", pages.chat)
+    app.router.add_get("/inbox", pages.inbox)
     app.router.add_get("/static/{path:.+}", pages.static)

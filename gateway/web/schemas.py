@@ -10,6 +10,7 @@ from shared.text import text_violation
 
 TEXT_LIMIT: Final = 20_000
 NAME_LIMIT: Final = 100
+ATTACHMENT_LIMIT: Final = 4
 
 
 def _text(value: str) -> str:
@@ -69,8 +70,22 @@ class NewConversation(Request):
     title: Name = ""
 
 
+class TicketOfConversation(Shape):
+    """The newest ticket of a conversation, as its visitor sees it."""
+
+    id: Id
+    conversation_id: Id
+    title: str
+    state: str = Field(json_schema_extra={"enum": ["OPEN", "IN_PROGRESS", "RESOLVED"]})
+    assignee: dict[str, str] | None
+    opened_at: Time
+    updated_at: Time
+    resolved_at: Time | None
+    unread_count: int
+
+
 class Conversation(Shape):
-    """A conversation of the visitor."""
+    """A conversation of the visitor. While `escalated` people answer, and the AI is silent."""
 
     id: Id
     title: str
@@ -78,6 +93,8 @@ class Conversation(Shape):
     updated_at: Time
     unread_count: int
     running_turn_id: Id | None
+    escalated: bool
+    ticket: TicketOfConversation | None
 
 
 class Conversations(Shape):
@@ -92,6 +109,9 @@ class NewMessage(Request):
 
     text: MessageText
     assistant: Name = Field(default="", description="An assistant of the project; empty is its default.")
+    attachment_ids: list[Name] = Field(
+        default_factory=list, max_length=ATTACHMENT_LIMIT, description="From POST /v1/attachments; at most one image."
+    )
 
 
 class Citation(Shape):
@@ -101,6 +121,23 @@ class Citation(Shape):
     title: str
     url: str | None
     quote: str
+
+
+class Author(Shape):
+    """Who of the staff wrote it."""
+
+    id: Id
+    name: str
+
+
+class AttachedFile(Shape):
+    """A file that came with a message; its bytes are at /v1/attachments/{id}."""
+
+    id: Id
+    kind: str = Field(json_schema_extra={"enum": ["image", "document"]})
+    name: str
+    media_type: str
+    size: int
 
 
 class Message(Shape):
@@ -125,6 +162,9 @@ class Message(Shape):
     cost_nanousd: int | None
     cost_estimated: bool
     duration_ms: int | None
+    unverified: bool = Field(description="Rests on what the visitor's own browser sent back.")
+    author: Author | None
+    attachments: list[AttachedFile]
     created_at: Time
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gateway.identity.sessions import SessionService
     from gateway.storage.contract import Store
     from gateway.turns.service import TurnService
+    from gateway.web.support import Support
     from shared.clock import Clock
 
 REQUESTS: Final = Rate(burst=120, per_minute=600)
@@ -71,6 +72,7 @@ class Services:
     hosts: HostGuard
     clock: Clock
     static: Path
+    support: Support
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     metrics: GatewayMetrics = field(default_factory=GatewayMetrics)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -42,12 +43,17 @@ def message_view(message: Message, project: Project, language: str) -> dict[str,
         "cost_nanousd": facts.cost_nanousd if facts is not None and project.expose_cost else None,
         "cost_estimated": facts is not None and facts.estimated and project.expose_cost,
         "duration_ms": None if facts is None else facts.duration_ms,
+        "unverified": facts is not None and facts.unverified,
+        "author": None if message.author is None else asdict(message.author),
+        "attachments": [asdict(each) for each in message.attachments],
         "created_at": message.created_at.isoformat(),
     }
 
 
-def conversation_view(conversation: Conversation, unread: int, running_turn_id: str | None) -> dict[str, Any]:
-    """Show a conversation to its visitor."""
+def conversation_view(
+    conversation: Conversation, unread: int, running_turn_id: str | None, ticket: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Show a conversation to its visitor, with the view of its newest ticket."""
     return {
         "id": conversation.id,
         "title": conversation.title,
@@ -55,6 +61,8 @@ def conversation_view(conversation: Conversation, unread: int, running_turn_id: 
         "updated_at": conversation.updated_at.isoformat(),
         "unread_count": unread,
         "running_turn_id": running_turn_id,
+        "escalated": conversation.escalated,
+        "ticket": ticket,
     }
 
 
@@ -95,7 +103,7 @@ def problem_view(problem: Mapping[str, Any], language: str) -> dict[str, Any]:
 
 
 def _html(message: Message, said: str) -> str:
-    if message.role is Role.USER:
+    if message.role in {Role.USER, Role.ADMIN}:
         return render_plain(said)
     if message.kind is Kind.ANSWER and message.text:
         numbers = {each.chunk_id: number for number, each in enumerate(sources(message), start=1)}

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 from gateway.assistant.contract import (
     Citation,
     Delta,
+    Extracted,
+    HistoryMessage,
+    NearPassage,
     Outcome,
     Passage,
     Question,
@@ -105,6 +108,9 @@ class ScriptedAssistant:
         self.state = Readiness(True, "ready")
         self.down = False
         self.started = 0
+        self.summaries_asked: list[tuple[str, tuple[HistoryMessage, ...], str]] = []
+        self.summary_error: PasseurError | None = None
+        self.extract_error: PasseurError | None = None
         self._turns: dict[str, _Turn] = {}
         self._gate = asyncio.Event()
         self._cut = asyncio.Event()
@@ -156,6 +162,27 @@ class ScriptedAssistant:
         self._reach()
         self.asked_contexts.append(contexts)
         return self.passages.get(chunk_id) if contexts else None
+
+    async def summarize(
+        self, key: str, project_id: str, messages: Sequence[HistoryMessage], language: str, budget_user: str
+    ) -> str:
+        self._reach()
+        self.summaries_asked.append((key, tuple(messages), language))
+        if self.summary_error is not None:
+            raise self.summary_error
+        return f"{len(messages)} messages: {messages[0].text}"
+
+    async def extract(self, project_id: str, name: str, media_type: str, data: bytes) -> Extracted:
+        self._reach()
+        if self.extract_error is not None:
+            raise self.extract_error
+        return Extracted(data.decode("utf-8", "replace"), truncated=False, page_count=1)
+
+    async def near_passages(self, project_id: str, idempotency_key: str) -> Sequence[NearPassage]:
+        self._reach()
+        if idempotency_key not in self._turns:
+            return ()
+        return [NearPassage(each.chunk_id, each.title, 0.61, kept=False) for each in self.passages.values()]
 
     async def readiness(self) -> Readiness:
         return Readiness(False, "down", ("The AI server does not answer.",)) if self.down else self.state

@@ -18,18 +18,23 @@ from aiohttp import web
 
 from gateway.app import build_app
 from gateway.assistant.contract import Citation, Outcome, Passage, Question, Result, Step, TurnEvent
+from gateway.attachments.contract import Darkroom
+from gateway.attachments.darkroom import ChildDarkroom
 from gateway.events.hub import Hub
 from gateway.identity.origins import HostGuard
 from gateway.identity.projects import Project, Projects, PublicKey
-from gateway.identity.sessions import SessionService
+from gateway.identity.sessions import SessionService, digest
 from gateway.storage.sqlite import open_sqlite
+from gateway.storage.staff import StaffMember, StaffRole
 from gateway.turns.service import TurnService
 from gateway.web.frames import HttpEncoder
 from gateway.web.services import Limits, LimitSettings, Services
+from gateway.web.support import open_support
 from shared.clock import Clock, SystemClock
 from shared.errors import ProviderOverloaded
 from tests.fakes.assistant import Pause, ScriptedAssistant, answering, ending
 
+OPERATOR_TOKEN = "op_of-the-tests"
 STATIC = Path(__file__).resolve().parents[2] / "gateway" / "static"
 DEMO = Project(
     id="demo",
@@ -93,6 +98,7 @@ async def open_services(
     limits: LimitSettings | None = None,
     projects: Sequence[Project] = (DEMO,),
     static: Path = STATIC,
+    darkroom: Darkroom | None = None,
 ) -> AsyncIterator[Services]:
     """Open a gateway's services on a private folder."""
     clock = clock or SystemClock()
@@ -100,7 +106,12 @@ async def open_services(
     hub = Hub(HttpEncoder(known), clock)
     store = await open_sqlite(folder, clock, hub)
     hub.bind(store)
-    turns = TurnService(store, assistant, hub, clock)
+    support = open_support(
+        store, hub, assistant, darkroom or ChildDarkroom(), projects=known, clock=clock, folder=folder / "attachments",
+        operator_token_hash=digest(OPERATOR_TOKEN),
+    )  # fmt: skip
+    turns = TurnService(store, assistant, hub, clock, desk=support.tickets, enclosures=support.attachments)
+    support.meet(turns)
     services = Services(
         store=store,
         sessions=SessionService(store, clock),
@@ -112,13 +123,26 @@ async def open_services(
         hosts=HostGuard({"127.0.0.1", "localhost"}),
         clock=clock,
         static=static,
+        support=support,
     )
     try:
         yield services
     finally:
         await turns.close(grace_s=0)
+        await support.close()
         await assistant.close()
         await store.close()
+
+
+PASSWORD = "correct horse battery"
+
+
+async def staff_member(
+    services: Services, login: str, *, name: str = "", role: StaffRole = "agent", project: str = "demo"
+) -> StaffMember:
+    """Give someone an account, with `PASSWORD`."""
+    member, _ = await services.support.staff.add(project, login, name=name or login, role=role, password=PASSWORD)
+    return member
 
 
 @asynccontextmanager
@@ -140,7 +164,10 @@ async def main(port: int, folder: Path) -> None:
     assistant = ScriptedAssistant(demo_script, PASSAGES)
     generous = replace(LimitSettings(), messages=replace(LimitSettings().messages, burst=1000, per_minute=1000))
     async with open_services(folder, assistant, limits=generous) as services, serving(services, port) as url:
+        await staff_member(services, "ana", name="Ana Ortiz", role="admin")
+        await staff_member(services, "ben", name="Ben Adler")
         print(f"{url}/chat", flush=True)
+        print(f"{url}/inbox (ana or ben, {PASSWORD})", flush=True)
         await asyncio.Event().wait()
 
 
