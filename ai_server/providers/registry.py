@@ -129,10 +129,9 @@ class ProviderSet:
     async def close(self) -> None:
         """Close every provider; idempotent."""
         for bundle in self._bundles.values():
-            for each in (bundle.generation, bundle.embedding, bundle.tokenizer):
-                close = getattr(each, "close", None)
-                if close is not None:
-                    await close()
+            for each in (bundle.generation, bundle.embedding):
+                if each is not None:
+                    await each.close()
 
 
 def build(

@@ -50,6 +50,8 @@ class Simulator:
         """`caching`: apply the providers' prefix-cache rules. `now`: the hour that prices depend on."""
         self.caching = caching
         self.default = Script()
+        self.counting = Script()
+        """What token counters do: they take no script of the queue, because nothing is billed for them."""
         self.received: list[Received] = []
         self.lines: list[Line] = []
         self.down: set[str] = set()
@@ -69,6 +71,7 @@ class Simulator:
         self.received.clear()
         self.lines.clear()
         self.down.clear()
+        self.counting = Script()
         self._scripts.clear()
         self._cache = PrefixCache()
 
@@ -146,12 +149,15 @@ class Simulator:
             return web.json_response(answer)
         return await send_stream(request, wire.frames(plan), script, wire.error_frame(script.error_status))
 
-    def _accept(self, request: web.Request, body: dict[str, Any]) -> tuple[str, Wire, Script]:
+    def _accept(
+        self, request: web.Request, body: dict[str, Any], script: Script | None = None
+    ) -> tuple[str, Wire, Script]:
         family = request.match_info.get("family") or request.path.split("/")[1]
         if family not in WIRES:
             raise web.HTTPNotFound
         self.received.append(Received(family, request.path_qs, dict(request.headers), body))
-        script = self._scripts.popleft() if self._scripts else self.default
+        if script is None:
+            script = self._scripts.popleft() if self._scripts else self.default
         return family, WIRES[family], script
 
     def _refused(self, request: web.Request, family: str, wire: Wire, script: Script) -> web.Response | None:
@@ -203,7 +209,7 @@ class Simulator:
 
     async def _count(self, request: web.Request) -> web.Response:
         body = await request.json()
-        family, wire, script = self._accept(request, body)
+        family, wire, script = self._accept(request, body, self.counting)
         if script.latency_s:
             await asyncio.sleep(script.latency_s)
         if (refused := self._refused(request, family, wire, script)) is not None:

@@ -56,7 +56,7 @@ async def test_a_counter_that_fails_or_is_slow_is_replaced_by_the_bound(
     request = request_for(subject)
     own = await bundle.tokenizer.count(request)
     for script in (Script(status=500), Script(status=401), Script(latency_s=30.0)):
-        simulator.script(script)
+        simulator.counting = script
         began = time.monotonic()
         bound = await bundle.tokenizer.count(request)
         assert time.monotonic() - began < 10.0

@@ -30,9 +30,10 @@ def build(asked: ProviderOptions, catalog: Catalog) -> ProviderBundle:
     options.finish()
     assert row is not None
     connection = Connection(asked.model, row, base_url, key, stall_s)
+    generation = ClaudeGeneration(connection)
     return ProviderBundle(
-        generation=ClaudeGeneration(connection),
+        generation=generation,
         embedding=None,
-        tokenizer=ClaudeTokenizer(connection),
+        tokenizer=ClaudeTokenizer(generation),
         pricing=ClaudePricing(row, asked.clock),
     )

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import anthropic
-
-from ai_server.providers.anthropic.client import classify
 from ai_server.providers.anthropic.wire import counted
 from ai_server.providers.contract import TokenCount
 from ai_server.providers.counting import COUNTED_REMOTELY, UpperBoundTokenizer, request_bound
-from ai_server.providers.network import COUNT_DEADLINE_S, Networked
+from ai_server.providers.network import COUNT_DEADLINE_S
 from shared.errors import ProviderError
 
 if TYPE_CHECKING:
-    from ai_server.providers.anthropic.client import Connection
+    from ai_server.providers.anthropic.generation import ClaudeGeneration
     from ai_server.providers.contract import GenerationRequest
 
 MARGIN_TOKENS: Final = 64
@@ -24,25 +21,22 @@ MARGIN_SHARE: Final = 50
 """
 
 
-class ClaudeTokenizer(UpperBoundTokenizer, Networked[anthropic.AsyncAnthropic]):
-    """Counts requests; bounds texts."""
+class ClaudeTokenizer(UpperBoundTokenizer):
+    """Counts requests over the connection of the generation; bounds texts."""
 
-    def __init__(self, connection: Connection) -> None:
-        """Take where and as whom."""
-        Networked.__init__(
-            self, "anthropic", connection.row, connection.model, connection.failures(), connection.stall_s
-        )
-        self._connection = connection
+    def __init__(self, generation: ClaudeGeneration) -> None:
+        """Ask over `generation`, which owns the client."""
+        self._generation = generation
 
     async def count(self, request: GenerationRequest) -> TokenCount:
         """Ask the counter; a long request, a slow or a failing counter is bounded here instead."""
         bound = request_bound(request)
         if bound > COUNTED_REMOTELY:
             return TokenCount(bound, exact=False)
-        client = await self.client()
+        client = await self._generation.client()
         sent: dict[str, Any] = counted(request)
         try:
-            answer = await self.call(COUNT_DEADLINE_S).whole(
+            answer = await self._generation.call(COUNT_DEADLINE_S).whole(
                 client.messages.count_tokens(model=request.model, **sent, timeout=COUNT_DEADLINE_S)
             )
         except ProviderError:
@@ -51,15 +45,3 @@ class ClaudeTokenizer(UpperBoundTokenizer, Networked[anthropic.AsyncAnthropic]):
         if not isinstance(tokens, int) or tokens <= 0:
             return TokenCount(bound, exact=False)
         return TokenCount(tokens + tokens // MARGIN_SHARE + MARGIN_TOKENS, exact=False)
-
-    def connect(self) -> anthropic.AsyncAnthropic:
-        """Make the client."""
-        return self._connection.client()
-
-    async def disconnect(self, client: anthropic.AsyncAnthropic) -> None:
-        """Close the client."""
-        await client.close()
-
-    def classify(self, exc: Exception, begun: bool) -> Exception:  # noqa: FBT001 - the shape that Call asks for
-        """Classify by the SDK's classes."""
-        return classify(self.failures, exc, begun=begun)

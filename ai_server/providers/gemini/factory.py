@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ai_server.providers.counting import UpperBoundTokenizer
 from ai_server.providers.gemini.client import DEVELOPER_URL, GLOBAL, VERTEX_URL, Connection
 from ai_server.providers.gemini.embedding import GeminiEmbedding
 from ai_server.providers.gemini.generation import GeminiGeneration
@@ -44,9 +45,8 @@ def build(asked: ProviderOptions, catalog: Catalog) -> ProviderBundle:
     options.finish()
     assert row is not None
     connection = Connection(asked.model, row, base_url, key, project, location, token, stall_s)
-    return ProviderBundle(
-        generation=GeminiGeneration(connection) if asked.purpose == "generation" else None,
-        embedding=GeminiEmbedding(connection, row.dimension or 0) if asked.purpose == "embedding" else None,
-        tokenizer=GeminiTokenizer(connection),
-        pricing=GeminiPricing(row, asked.clock),
-    )
+    pricing = GeminiPricing(row, asked.clock)
+    if asked.purpose == "embedding":
+        return ProviderBundle(None, GeminiEmbedding(connection, row.dimension or 0), UpperBoundTokenizer(), pricing)
+    generation = GeminiGeneration(connection)
+    return ProviderBundle(generation, None, GeminiTokenizer(generation, vertex=connection.vertex), pricing)

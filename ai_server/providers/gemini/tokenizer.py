@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from google import genai
 from google.genai import types
 
 from ai_server.providers.contract import TokenCount
 from ai_server.providers.counting import COUNTED_REMOTELY, UpperBoundTokenizer, request_bound, tools_bound
-from ai_server.providers.gemini.client import call_options, classify, close_client
+from ai_server.providers.gemini.client import call_options
 from ai_server.providers.gemini.wire import contents, tools
-from ai_server.providers.network import COUNT_DEADLINE_S, Networked
+from ai_server.providers.network import COUNT_DEADLINE_S
 from shared.errors import ProviderError
 
 if TYPE_CHECKING:
     from ai_server.providers.contract import GenerationRequest
-    from ai_server.providers.gemini.client import Connection
+    from ai_server.providers.gemini.generation import GeminiGeneration
 
 
-class GeminiTokenizer(UpperBoundTokenizer, Networked[genai.Client]):
-    """Counts requests; bounds texts to embed, which are cheap."""
+class GeminiTokenizer(UpperBoundTokenizer):
+    """Counts requests over the connection of the generation; bounds texts."""
 
-    def __init__(self, connection: Connection) -> None:
-        """Take where and as whom."""
-        Networked.__init__(self, "gemini", connection.row, connection.model, connection.failures(), connection.stall_s)
-        self._connection = connection
+    def __init__(self, generation: GeminiGeneration, *, vertex: bool) -> None:
+        """Ask over `generation`, which owns the client. `vertex`: the counter takes instructions and tools."""
+        self._generation = generation
+        self._vertex = vertex
 
     async def count(self, request: GenerationRequest) -> TokenCount:
         """Ask the counter; a long request, a slow or a failing counter is bounded here instead."""
@@ -38,16 +37,16 @@ class GeminiTokenizer(UpperBoundTokenizer, Networked[genai.Client]):
             return TokenCount(bound, exact=False)
         if not tokens:
             return TokenCount(bound, exact=False)
-        if self._connection.vertex or not request.tools:
+        if self._vertex or not request.tools:
             return TokenCount(tokens, exact=True)
         return TokenCount(tokens + tools_bound(request), exact=False)
 
     async def _ask(self, request: GenerationRequest) -> int | None:
         """Count. The Developer API's counter takes neither instructions nor tools: instructions go as a message."""
-        client = await self.client()
+        client = await self._generation.client()
         options = call_options(COUNT_DEADLINE_S)
         counted: Any = contents(request)
-        if self._connection.vertex:
+        if self._vertex:
             config = types.CountTokensConfig(
                 http_options=options, system_instruction=request.instructions or None, tools=tools(request)
             )
@@ -56,16 +55,4 @@ class GeminiTokenizer(UpperBoundTokenizer, Networked[genai.Client]):
             first = types.Content(role="user", parts=[types.Part(text=request.instructions)])
             counted = [first, *counted] if request.instructions else counted
         work = client.aio.models.count_tokens(model=request.model, contents=counted, config=config)
-        return (await self.call(COUNT_DEADLINE_S).whole(work)).total_tokens
-
-    def connect(self) -> genai.Client:
-        """Make the client."""
-        return self._connection.client()
-
-    async def disconnect(self, client: genai.Client) -> None:
-        """Close the client."""
-        await close_client(client)
-
-    def classify(self, exc: Exception, begun: bool) -> Exception:  # noqa: FBT001 - the shape that Call asks for
-        """Classify by the SDK's classes."""
-        return classify(self.failures, exc, begun=begun)
+        return (await self._generation.call(COUNT_DEADLINE_S).whole(work)).total_tokens
