@@ -1,4 +1,8 @@
-"""`python -m tests.torture P=P3 N=64000 SEED=1`; several promises with commas, all without P."""
+"""`python -m tests.torture P=P3 N=64000 SEED=1`; several promises with commas, all without P.
+
+`python -m tests.torture SUM=1` adds up what the results file holds: a full count may span several runs. Trials that
+were run twice with the same seeds count once.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +56,31 @@ def run(name: str, n: int | None, seed: int) -> Figure:
     return figure
 
 
+def totals() -> list[str]:
+    """Write one line for each promise, from all runs."""
+    seen: dict[tuple[str, str], dict[str, object]] = {}
+    if RESULTS.exists():
+        for line in RESULTS.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            if not record["skipped"]:
+                seen[record["promise"], record["seeds"]] = record
+    lines = []
+    for name in names():
+        mine = [record for (promise, _), record in seen.items() if promise == name]
+        if mine:
+            seeds = ", ".join(str(record["seeds"]) for record in mine)
+            figure = Figure(sum(int(str(record["trials"])) for record in mine), seeds)
+            figure.failures = [name] * sum(int(str(record["failures"])) for record in mine)
+            lines.append(figure.line(name))
+    return lines
+
+
 def main(words: list[str]) -> int:
     """Run what is asked and print one line for each promise, last."""
     asked = dict(word.partition("=")[::2] for word in words)
+    if asked.get("SUM"):
+        print("\n".join(totals()))
+        return 0
     chosen = asked.get("P", "").upper().split(",") if asked.get("P") else names()
     unknown = [name for name in chosen if name not in names()]
     if unknown:
