@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ ENDING: Final = '.!?:;…»”"'
 """A short line that ends no sentence: a heading that lost its mark, or a command."""
 
 CONTINUED: Final = re.compile(r"\s{2,}\S")
-ENDS: Final = re.compile(r"(?<=[.!?…])[\"'»”)\]]*\s+(?=[\"'«“(\[*_`]*[^\W\d_a-zà-ÿ]|[\"'«“(\[*_`]*\d)|\n{2,}")
+ENDS: Final = re.compile(r"(?P<end>[.!?…][\"'»”)\]]*)\s+(?=[\"'«“(\[*_`]*[^\W\d_a-zà-ÿ]|[\"'«“(\[*_`¿¡]*\d|[¿¡])")
 """Where a sentence may end: its mark, then space, then what may begin another one (not a small letter)."""
 
 
@@ -69,7 +70,8 @@ def blocks(text: str) -> list[Block]:
 
 def sentences(text: str) -> list[str]:
     """Cut a paragraph into sentences, verbatim."""
-    return [each for part in ENDS.split(text) if (each := part.strip())]
+    cuts = [0, *(match.end("end") for match in ENDS.finditer(text)), len(text)]
+    return [each for start, end in pairwise(cuts) if (each := text[start:end].strip())]
 
 
 def _close(found: list[Block], kind: Kind | None, lines: list[str]) -> None:

@@ -48,12 +48,13 @@ class Candidate:
     text: str
     meaning: float
     words: float
+    lead: float
     score: float
 
     @property
     def speaks(self) -> bool:
-        """Whether it has anything to do with the question."""
-        return self.words > 0 or self.meaning >= WEAK_MEANING
+        """Whether it has anything to do with the question, by itself or by what stands above it."""
+        return self.words > 0 or self.lead > 0 or self.meaning >= WEAK_MEANING
 
 
 def stems(text: str) -> frozenset[str]:
@@ -91,7 +92,7 @@ def _of_passage(
             if text.endswith("?"):
                 lead = max(lead, score / 2)  # the document asks it too: what follows is the answer
             else:
-                found.append(Candidate(index, number, position, text, meaning, words, score))
+                found.append(Candidate(index, number, position, text, meaning, words, lead, score))
     return found
 
 

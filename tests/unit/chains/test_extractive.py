@@ -1,0 +1,152 @@
+"""`extractive`: quotes what answers, whole where it belongs together, and nothing that does not stand in a passage."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from ai_server.ledger.contract import Permit, Quote
+from ai_server.providers.contract import (
+    UNSUPPORTED_MARKER,
+    Finished,
+    GenerationRequest,
+    Passage,
+    ScoredSentence,
+    TextDelta,
+    UsageReport,
+)
+from ai_server.providers.embedded.blocks import Kind, blocks, sentences
+from ai_server.providers.embedded.generation import MOST_PASSAGES, MOST_SENTENCES, ExtractiveGenerator, compose
+
+PERMIT = Permit("r", "k", Quote("answer", "embedded", "extractive", "", "free", 0, metered=False))
+
+
+def passage(text, *, number=1, scores=(), language="en", title="Page", heading="", quotable=True):
+    scored = tuple(ScoredSentence(each, score) for each, score in scores)
+    return Passage(f"[[c:00000{number}]]", title, heading, text, language, scored, quotable=quotable)
+
+
+def ask(question, *passages, language="en"):
+    return compose(GenerationRequest("extractive", "", (), question, passages, language, 1000))
+
+
+EXPORT = passage("Exports are made in the settings. They are sent by mail within an hour.\nImports need a CSV file.")
+
+
+def test_the_sentence_that_answers_is_quoted_with_its_marker():
+    assert ask("How long until an export is sent?", EXPORT) == (
+        "Exports are made in the settings. They are sent by mail within an hour. [[c:000001]]"
+    )
+
+
+def test_nothing_that_speaks_to_the_question_is_the_unsupported_marker_alone():
+    assert ask("What is the capital of Mongolia?", passage("Soup is served at noon.")) == UNSUPPORTED_MARKER
+    assert ask("What is the capital of Mongolia?") == UNSUPPORTED_MARKER
+
+
+def test_closeness_of_meaning_counts_where_no_word_is_shared():
+    """A question in another language than the document."""
+    near = passage(
+        "Les exports partent par courriel.", scores=[("Les exports partent par courriel.", 0.8)], language="fr"
+    )
+    assert ask("When will my data leave?", near).startswith("Les exports partent par courriel.")
+
+
+def test_what_may_not_be_quoted_is_not():
+    assert ask("Which port is hidden?", passage("The hidden port is 42.", quotable=False)) == UNSUPPORTED_MARKER
+
+
+def test_the_readers_language_is_preferred_where_it_answers_as_well():
+    french = passage("L'export est envoyé par courriel.", number=1, language="fr")
+    english = passage("The export is sent by mail.", number=2, language="en")
+    assert "[[c:000002]]" in (said := ask("How is the export sent by mail?", french, english))
+    assert "courriel" not in said
+
+
+def test_a_list_is_kept_together_with_the_line_that_introduces_it():
+    text = (
+        "Some words before.\nTo export your data:\n- open the settings\n- choose export\n- confirm by mail\nAfterwards."
+    )
+    said = ask("How do I export my data from settings?", passage(text))
+    assert "To export your data:\n\n- open the settings\n- choose export\n- confirm by mail [[c:000001]]" in said
+
+
+def test_a_command_comes_with_the_line_that_announces_it():
+    text = "Install it first. Then start the server:\nmake run\nThe page opens by itself. Close it with Ctrl-C."
+    assert "make run" in ask("How do I start the server?", passage(text))
+
+
+def test_a_code_sample_is_never_cut_and_its_marker_stands_below_it():
+    text = "Run this to start:\n```\nmake run\n\nmake stop\n```"
+    assert ask("What do I run to start?", passage(text)).endswith("```\nmake run\n\nmake stop\n```\n\n[[c:000001]]")
+
+
+def test_rows_of_cells_become_a_table_again():
+    text = "Prices for each plan:\nPlan | Price\nFree | 0\nTeam | 12"
+    said = ask("What is the price of the Team plan?", passage(text))
+    assert "| Plan | Price |\n| --- | --- |\n| Free | 0 |\n| Team | 12 |" in said
+
+
+def test_the_answer_is_bounded_and_says_nothing_twice():
+    many = [passage(f"Export number {n} of the data export is a data export.\n" * 3, number=n) for n in range(1, 8)]
+    same = [passage("The export is sent by mail.", number=n) for n in range(1, 4)]
+    assert len(set(re.findall(r"\[\[c:\d+\]\]", ask("What is a data export?", *many)))) <= MOST_PASSAGES
+    assert ask("How is the export sent?", *same).count("The export is sent by mail.") == 1
+
+
+def test_a_heading_or_a_question_in_the_document_lifts_what_follows_it():
+    text = "What is economy mode?\nIt quotes documents at no cost.\nOther things are described here too, at length."
+    assert ask("What is economy mode?", passage(text)).startswith("It quotes documents at no cost.")
+
+
+def test_links_and_images_of_a_document_do_not_become_links_of_the_answer():
+    said = ask(
+        "Where is the export guide?", passage("The export guide is [here](https://x.test/?leak=1) ![i](https://y).")
+    )
+    assert "https://" not in said
+    assert "The export guide is here" in said
+
+
+VOCABULARY = "export import data mail settings user page 12 été coût ¿qué? plan. server! - 1. | code"
+WORDS = re.compile(r"\w+")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_word_of_an_answer_stands_in_a_passage(seed):
+    dice = random.Random(seed)
+    vocabulary = VOCABULARY.split()
+    passages = [
+        passage("".join(dice.choice([" ", " ", "\n", ". "]) + dice.choice(vocabulary) for _ in range(60)), number=n)
+        for n in range(1, 5)
+    ]
+    said = ask("export data settings plan", *passages)
+    told = set(WORDS.findall(re.sub(r"\[\[.*?\]\]", "", said)))
+    assert told <= set(WORDS.findall(" ".join(each.text for each in passages)))
+
+
+async def test_it_streams_in_pieces_that_join_to_the_answer_and_reports_its_usage():
+    request = GenerationRequest("extractive", "", (), "How long until an export is sent?", (EXPORT,), "en", 1000)
+    events = [each async for each in ExtractiveGenerator().generate(request, PERMIT)]
+    assert "".join(each.text for each in events if isinstance(each, TextDelta)) == compose(request)
+    assert sum(isinstance(each, TextDelta) for each in events) > 1
+    assert isinstance(events[-2], UsageReport)
+    assert isinstance(events[-1], Finished)
+
+
+def test_blocks_are_recognised_and_wrapped_paragraphs_joined():
+    text = "# Title\nA wrapped\nparagraph ends.\n- one\n- two\n  more\na | b\n1 | 2\n```\ncode\n```\nmake run"
+    kinds = [each.kind for each in blocks(text)]
+    assert kinds == [Kind.HEADING, Kind.PARAGRAPH, Kind.LIST, Kind.TABLE, Kind.CODE, Kind.LABEL]
+    assert "\n".join(each.text for each in blocks(text)) == text
+
+
+def test_sentences_end_where_they_end():
+    assert sentences("One. Two! «Trois.» Version 1.10 stays. e.g. this too") == [
+        "One.",
+        "Two!",
+        "«Trois.»",
+        "Version 1.10 stays. e.g. this too",
+    ]
+    assert MOST_SENTENCES >= MOST_PASSAGES
