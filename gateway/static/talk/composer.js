@@ -14,6 +14,8 @@ const COUNT_FROM = 0.8;
 
 export class Composer extends PasseurElement {
   #running = false;
+  /** Other words than the visitor's page uses; asked for at each change of language. @type {() => { label: string, placeholder: string, hint: string }} */
+  texts = () => ({ label: words.t.composer, placeholder: words.t.placeholder, hint: words.t.hint });
 
   build() {
     this.field = h("textarea", { id: "composer-field", rows: "1", enterkeyhint: "send", autocomplete: "off", dir: "auto" });
@@ -36,9 +38,10 @@ export class Composer extends PasseurElement {
   reword() {
     const { t } = words;
     if (!this.field || !this.label || !this.hint || !this.sendButton || !this.stopButton) return;
-    this.label.textContent = t.composer;
-    this.field.placeholder = t.placeholder;
-    this.hint.textContent = t.hint;
+    const { label, placeholder, hint } = this.texts();
+    this.label.textContent = label;
+    this.field.placeholder = placeholder;
+    this.hint.textContent = hint;
     for (const [button, text] of /** @type {[HTMLButtonElement, string][]} */ ([[this.sendButton, t.send], [this.stopButton, t.stop]])) {
       button.setAttribute("aria-label", text);
       button.title = text;

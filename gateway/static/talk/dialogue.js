@@ -298,6 +298,7 @@ export class Dialogue extends PasseurElement {
 
   #turn() {
     const { running } = this.#conversation;
+    this.toggleAttribute("data-handed-over", this.#conversation.handedOver);
     this.composer?.setRunning(running !== null, running?.stopping ?? false);
     this.#drawNotice();
   }

@@ -73,7 +73,7 @@ export class MessageElement extends PasseurElement {
 
   /** @param {Message} message */
   #drawHead(message) {
-    const names = { user: words.t.you, ai: words.t.assistant, admin: words.t.staff, system: words.t.system };
+    const names = { user: this.closest("passeur-ticket") ? words.t.inbox.visitor : words.t.you, ai: words.t.assistant, admin: words.t.staff, system: words.t.system };
     const label = { rephrase: words.t.rephraseLabel }[message.kind];
     this.#part("name").textContent = message.author || names[message.role];
     fill(

@@ -42,10 +42,14 @@ import { Problem, problemFrom } from "../wire/problem.js";
 export const FAILED = new Set(["failed", "interrupted"]);
 
 export class Conversation extends EventTarget {
-  /** @param {string} [id] empty until the server has made it */
-  constructor(id = "") {
+  /**
+   * @param {string} [id] empty until the server has made it
+   * @param {"user" | "admin"} [ownRole] whose side the reader is on
+   */
+  constructor(id = "", ownRole = "user") {
     super();
     this.id = id;
+    this.ownRole = ownRole;
     this.title = "";
     /** @type {Message[]} */
     this.messages = [];
@@ -88,7 +92,7 @@ export class Conversation extends EventTarget {
    * @returns {Message}
    */
   addOwn(text, key, state = "sending") {
-    const message = { ...messageFrom({ id: `own-${key}`, role: "user", text, created_at: new Date().toISOString() }), key, state };
+    const message = { ...messageFrom({ id: `own-${key}`, role: this.ownRole, text, created_at: new Date().toISOString() }), key, state };
     this.#fail(null);
     this.messages.push(message);
     this.#changed({ message, how: "added" });
@@ -127,7 +131,7 @@ export class Conversation extends EventTarget {
       if (own || !this.running?.own) this.#extend(data);
     } else if (type === "turn.step") this.#step(data, own);
     else if (type === "ticket.updated") this.#handOver(data.ticket.state !== "RESOLVED");
-    else if (type === "typing" && data.by === "staff") this.setTyping(data.typing ? (data.author?.name ?? "…") : "");
+    else if (type === "typing" && data.by === (this.ownRole === "user" ? "staff" : "visitor")) this.setTyping(data.typing ? (data.author?.name ?? "…") : "");
   }
 
   /** @param {string} name */
@@ -159,7 +163,7 @@ export class Conversation extends EventTarget {
     this.#insert(message);
     this.#changed({ message, how: "added" });
     if (isNew) this.#said(message);
-    if (message.role === "admin") this.setTyping("");
+    if (["user", "admin"].includes(message.role) && message.role !== this.ownRole) this.setTyping("");
   }
 
   /** Put a message in its place, taking it from another if need be. @param {Message} message */
@@ -172,7 +176,7 @@ export class Conversation extends EventTarget {
 
   /** The message we showed before the server had it. @param {Message} message */
   #ownTwin(message) {
-    if (message.role !== "user") return undefined;
+    if (message.role !== this.ownRole) return undefined;
     const isTwin = (/** @type {Message} */ own) => own.id.startsWith("own-") && own.text.trim() === message.text.trim();
     return this.messages.find(isTwin);
   }
@@ -237,7 +241,7 @@ export class Conversation extends EventTarget {
 
   /** @param {Message} message */
   #said(message) {
-    if (message.role !== "user") this.dispatchEvent(new CustomEvent("said", { detail: message }));
+    if (message.role !== this.ownRole) this.dispatchEvent(new CustomEvent("said", { detail: message }));
   }
 }
 

@@ -2,7 +2,6 @@
 /** Requests to the gateway: the token, the reader's language and the idempotency key are put on here and nowhere else. */
 
 import { Problem, problemOf } from "./problem.js";
-import { Session } from "./session.js";
 
 /** How long a plain request may take before it counts as lost. */
 export const REQUEST_TIMEOUT_MS = 30_000;
@@ -18,10 +17,12 @@ export const REQUEST_TIMEOUT_MS = 30_000;
  * @property {boolean} [endless] a stream: no timeout
  */
 
+/** @typedef {{ token: (refused?: string) => Promise<string> }} Tokens a visitor's session, or a staff member's */
+
 export class Api {
   /**
    * @param {URL} base the address of `/v1/`
-   * @param {Session} session
+   * @param {Tokens} session
    * @param {() => string} language what the reader reads, as a language tag
    */
   constructor(base, session, language) {
