@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 FAILURES_TO_OPEN: Final = 3
 FIRST_REST_S: Final = 15.0
 LONGEST_REST_S: Final = 240.0
-OURS: Final = frozenset({"bad-request", "too-large", "policy"})
+OURS: Final = frozenset(
+    {"bad-request", "too-large", "policy", "unsupported-image", "image-size", "unsupported-tools", "output-cap"}
+)
 """Error classes of refusals that say nothing of the provider's health: the next request may well be taken."""
 
 

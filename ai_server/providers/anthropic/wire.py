@@ -1,8 +1,9 @@
 """Writes a request in Anthropic's Messages format, with its cache breakpoints.
 
 A breakpoint costs a quarter more for what it writes and saves nine tenths of what it reads, so one stands only where
-another request will probably begin alike: after the tools and the part of the instructions that never changes, and,
-while tools are in play, after the last message, because the next round repeats everything before it.
+another request will probably begin alike: after the tools and the part of the instructions that never changes; after
+the history, where all instructions are of that kind; and, while tools are in play, after the last message, because
+the next round repeats everything before it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ def body(request: GenerationRequest, row: ModelRow) -> Json:
     sent: Json = {"model": request.model, "max_tokens": request.max_output_tokens, **counted(request)}
     if request.tools:
         _mark(sent["messages"][-1]["content"][-1])
+    elif request.stable_characters == len(request.instructions) and len(sent["messages"]) > 1:
+        # Nothing before the last message changes from turn to turn, so the history will be read again as it is.
+        _mark(sent["messages"][-2]["content"][-1])
     thinking = _thinking(request, row)
     sent |= thinking
     if request.temperature is not None and not thinking:
