@@ -45,6 +45,11 @@ async def inbox(request: web.Request) -> web.StreamResponse:
     return _file(request, Path("inbox/index.html"))
 
 
+async def status(request: web.Request) -> web.StreamResponse:
+    """Serve the page that tells people whether questions can be answered."""
+    return _file(request, Path("status/index.html"))
+
+
 async def static(request: web.Request) -> web.StreamResponse:
     """Serve one of the pages' files; browsers revalidate it by its ETag."""
     return _file(request, Path(request.match_info["path"]))
