@@ -15,7 +15,8 @@ from tests.fakes.assistant import ScriptedAssistant
 from tests.fakes.gateway import PASSAGES, demo_script, open_services, serving
 
 FLAGS = (
-    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run "
+    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
+    "--disable-sync --no-first-run "
     # A host's page that a test plays counts as public, our gateway on loopback as private: the browser would ask.
     "--disable-features=LocalNetworkAccessChecks"
 )

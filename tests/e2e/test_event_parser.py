@@ -1,4 +1,6 @@
-"""The page's own event-stream parser against the WHATWG text, every byte split (CASES F4, F12; P16 from the browser)."""
+"""The page's own event-stream parser against the WHATWG text, every byte split (CASES F4, F12; P16 in the browser)."""
+
+import base64
 
 import pytest
 
@@ -6,7 +8,7 @@ from tests.e2e.conftest import Stage
 
 pytestmark = [pytest.mark.service("chromium"), pytest.mark.asyncio(loop_scope="session")]
 
-RUN = """async ([stream, cuts]) => {
+RUN = """async (stream) => {
     const { EventParser } = await import("/static/wire/sse.js");
     const bytes = Uint8Array.from(atob(stream), (letter) => letter.charCodeAt(0));
     const run = (pieces) => {
@@ -43,11 +45,9 @@ STREAMS = {
 
 
 async def test_events_are_read_as_the_standard_says_however_the_bytes_are_cut(stage: Stage):
-    import base64
-
     page = await (await stage.visitor(bypass_csp=True)).tab()
     for name, (stream, events) in STREAMS.items():
-        (seen, _last, _retry), alike = await page.evaluate(RUN, [base64.b64encode(stream).decode(), 0])
+        (seen, _last, _retry), alike = await page.evaluate(RUN, base64.b64encode(stream).decode())
         assert seen == events, name
         assert alike, f"{name}: another cut gives other events"
 
@@ -60,7 +60,8 @@ async def test_the_cursor_and_the_wait_are_kept_and_a_flood_is_refused(stage: St
             const parser = new EventParser(() => {}, "e1.4");
             parser.pushText("retry: 2000\\nid: e1.5\\n\\nretry: 1x\\nid: e1.6\\n");
             let refused = false;
-            try { for (let n = 0; n < 40; n += 1) parser.pushText("data: " + "x".repeat(MAX_EVENT_UNITS / 20) + "\\n"); }
+            const line = "data: " + "x".repeat(MAX_EVENT_UNITS / 20) + "\\n";
+            try { for (let n = 0; n < 40; n += 1) parser.pushText(line); }
             catch (cause) { refused = cause instanceof RangeError; }
             return [parser.lastId, parser.retry, refused];
         }"""
@@ -85,7 +86,8 @@ async def test_pieces_are_placed_by_code_points(stage: Stage):
     placed = await page.evaluate(
         """async () => {
             const { replaceFrom } = await import("/static/wire/delta.js");
-            return [replaceFrom("🛶🛶é", 1, "x"), replaceFrom("🛶", 1, "!"), replaceFrom("ab", 3, "c"), replaceFrom("ab", 0, "")];
+            const cases = [["🛶🛶é", 1, "x"], ["🛶", 1, "!"], ["ab", 3, "c"], ["ab", 0, ""]];
+            return cases.map((each) => replaceFrom(...each));
         }"""
     )
     assert placed == ["🛶x", "🛶!", None, ""]

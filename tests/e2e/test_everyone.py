@@ -73,7 +73,6 @@ async def test_the_three_languages_say_the_same_things(stage: Stage):
 
 async def test_the_keyboard_alone_reaches_everything(stage: Stage):
     page = await (await stage.visitor(language="en-GB")).tab()
-    await page.evaluate("() => document.activeElement.blur()") if False else None
     await ask(page, "Que fait Passeur ?")
     await expect(said(page)).to_have_count(1)
     await page.reload()
@@ -136,6 +135,19 @@ async def test_finished_answers_are_announced_once_and_not_word_by_word(stage: S
     stage.assistant.release()
     await expect(live).to_have_text(re.compile("Réponse.*: Tout est dit."))
     await expect(page.locator(".messages")).to_have_attribute("aria-busy", "false")
+
+
+async def test_the_status_page_says_in_words_what_readyz_says(stage: Stage):
+    visitor = await stage.visitor(language="en-GB", bypass_csp=True)
+    await visitor.context.add_init_script(path=AXE)
+    page = await visitor.context.new_page()
+    await page.goto(f"{stage.url}/status")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Everything works")
+    assert await findings(page) == []
+    stage.assistant.down = True
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Works, with limits")
+    await expect(page.locator(".reasons")).to_contain_text("does not answer")
+    assert await findings(page) == []
 
 
 async def test_the_light_is_chosen_and_kept(stage: Stage):
