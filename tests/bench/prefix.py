@@ -40,7 +40,18 @@ GOAL = 0.40
 CATALOG = catalog.load()
 AT = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
-WORDS = "the invoice page shows what was paid and when a refund can be asked for by a member of the team".split()
+WORDS = ("the", "invoice", "page", "shows", "what", "was", "paid", "and", "when", "a", "refund") + (
+    "can",
+    "be",
+    "asked",
+    "for",
+    "by",
+    "a",
+    "member",
+    "of",
+    "the",
+    "team",
+)
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,19 @@ CHARACTERS_A_TOKEN = 4
 IMAGE_TOKENS = 1_000
 BLOCK = 16
 """Tokens of one block of the prefix index."""
+LOOK_BACK = 20
+"""Blocks before a breakpoint in which Claude looks for an earlier entry
+(https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A request's text, its images, and where it asked for cache breakpoints (in characters)."""
+    """A request's text, its images, where its blocks end, and where it asked for cache breakpoints (in bytes)."""
 
     text: str
     images: int = 0
+    ends: tuple[int, ...] = ()
     breakpoints: tuple[int, ...] = ()
 
     @property
@@ -40,13 +45,15 @@ class PromptBuilder:
         self._pieces: list[str] = []
         self._length = 0
         self._images = 0
+        self._ends: list[int] = []
         self._breakpoints: list[int] = []
 
     def add(self, piece: Any, *, breakpoint_after: bool = False) -> None:
         """Add a text, or anything as its JSON."""
         text = piece if isinstance(piece, str) else json.dumps(piece, ensure_ascii=False, sort_keys=True)
         self._pieces.append(text)
-        self._length += len(text)
+        self._length += len(text.encode("utf-8", "surrogatepass"))
+        self._ends.append(self._length)
         if breakpoint_after:
             self._breakpoints.append(self._length)
 
@@ -57,7 +64,7 @@ class PromptBuilder:
 
     def done(self) -> Prompt:
         """Give the prompt."""
-        return Prompt("".join(self._pieces), self._images, tuple(self._breakpoints))
+        return Prompt("".join(self._pieces), self._images, tuple(self._ends), tuple(self._breakpoints))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,30 +105,36 @@ class PrefixCache:
         rules = RULES.get(family)
         if rules is None:
             return 0, 0
+        data = prompt.text.encode("utf-8", "surrogatepass")
+        least = rules.minimum * CHARACTERS_A_TOKEN
         if rules.explicit:
-            ends = [count(prompt.text[:position]) for position in prompt.breakpoints]
-            ends = [end for end in ends if end >= rules.minimum]
+            writes = [end for end in prompt.breakpoints if end >= least]
+            looked = [end for end in prompt.ends if any(_within_reach(prompt.ends, end, mark) for mark in writes)]
         else:
-            whole = count(prompt.text) // max(rules.step, BLOCK) * max(rules.step, BLOCK)
-            ends = list(range(max(rules.step, BLOCK), whole + 1, max(rules.step, BLOCK)))
-        keys = self._keys(family, model, prompt.text, ends)
-        hits = [end for end, key in zip(ends, keys, strict=True) if now - self._seen.get(key, -1e9) <= rules.ttl_s]
-        read = max((end for end in hits if end >= rules.minimum), default=0)
-        for key in keys:
-            self._seen[key] = now
-            self._seen.move_to_end(key)
+            step = max(rules.step, BLOCK) * CHARACTERS_A_TOKEN
+            looked = writes = list(range(step, len(data) + 1, step))
+        keys = dict(zip(looked, self._keys(family, model, data, looked), strict=True))
+        hits = [end for end, key in keys.items() if now - self._seen.get(key, -1e9) <= rules.ttl_s]
+        read = max((end for end in hits if end >= least), default=0)
+        for end in {*writes, *hits}:
+            self._seen[keys[end]] = now
+            self._seen.move_to_end(keys[end])
         while len(self._seen) > ENTRIES_LIMIT:
             self._seen.popitem(last=False)
-        written = max(ends, default=0) - read if rules.explicit else 0
-        return read, max(0, written)
+        written = max(0, max(writes, default=0) - read) if rules.explicit else 0
+        return read // CHARACTERS_A_TOKEN, written // CHARACTERS_A_TOKEN
 
     @staticmethod
-    def _keys(family: str, model: str, text: str, ends: list[int]) -> list[tuple[str, str, int, bytes]]:
-        data = text.encode("utf-8", "surrogatepass")
+    def _keys(family: str, model: str, data: bytes, ends: list[int]) -> list[tuple[str, str, int, bytes]]:
         digest = hashlib.blake2b(digest_size=12)
         keys, start = [], 0
         for end in ends:
-            digest.update(data[start : end * CHARACTERS_A_TOKEN])
-            start = end * CHARACTERS_A_TOKEN
+            digest.update(data[start:end])
+            start = end
             keys.append((family, model, end, digest.digest()))
         return keys
+
+
+def _within_reach(ends: tuple[int, ...], end: int, mark: int) -> bool:
+    """Say whether an earlier entry is found from a breakpoint: up to so many blocks before it."""
+    return end <= mark and ends.index(mark) - ends.index(end) <= LOOK_BACK
