@@ -1,7 +1,8 @@
 """The one thread that owns the SQLite connection.
 
-Whatever is queued when it wakes becomes one transaction and one sync (group commit, no timer). Each operation stands
-in its own savepoint, so that one failure undoes itself alone. The thread never asks whether the caller still waits:
+Whatever is queued when it wakes becomes one transaction and one sync (group commit, no timer). When one of a group
+fails, the group is run again with each operation in its own savepoint, so that a failure undoes itself alone. The
+thread never asks whether the caller still waits:
 a cancelled caller's operation completes, and no transaction stays open.
 """
 
@@ -28,6 +29,8 @@ T = TypeVar("T")
 
 MAX_QUEUED: Final = 10_000
 """Operations that may wait for the writer; more are refused as NotReady."""
+
+LOCK: Final = "lock_ledger"
 
 
 @dataclass(slots=True)
@@ -124,8 +127,11 @@ class SqliteWriter:
         try:
             connection = self._connection = self._connection or connect(self._path, self._tuning)
             connection.execute("BEGIN IMMEDIATE")
-            for operation in batch:
-                self._run_one(connection, operation)
+            if not self._run_plain(connection, batch):
+                connection.execute("ROLLBACK")
+                connection.execute("BEGIN IMMEDIATE")
+                for operation in batch:
+                    self._run_guarded(connection, operation)
             connection.execute("COMMIT")
             self.batches += 1
         except (sqlite3.Error, NotReady, OSError) as error:
@@ -134,16 +140,25 @@ class SqliteWriter:
             for operation in batch:
                 operation.outcome, operation.error = None, NotReady(fault.message)
 
-    def _run_one(self, connection: sqlite3.Connection, operation: Operation) -> None:
+    def _run_plain(self, connection: sqlite3.Connection, batch: Sequence[Operation]) -> bool:
+        """Run all without savepoints; False when one failed by itself and the work must be undone."""
+        try:
+            for operation in batch:
+                operation.outcome = self._drive(connection, operation.program())
+        except Exception as error:
+            if _is_fault(error):
+                raise
+            return False
+        return True
+
+    def _run_guarded(self, connection: sqlite3.Connection, operation: Operation) -> None:
         connection.execute("SAVEPOINT operation")
         try:
             operation.outcome = self._drive(connection, operation.program())
         except Exception as error:  # the thread's boundary: the caller gets it, the thread goes on
-            operation.error = operation_error(error)
-            if operation.error is None:
-                if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.ProgrammingError):
-                    raise
-                operation.error = error
+            if _is_fault(error):
+                raise
+            operation.outcome, operation.error = None, operation_error(error) or error
             connection.execute("ROLLBACK TO operation")
         connection.execute("RELEASE operation")
 
@@ -151,6 +166,9 @@ class SqliteWriter:
         try:
             statement = next(program)
             while True:
+                if statement.name == LOCK:  # the transaction is exclusive already
+                    statement = program.send(())
+                    continue
                 rows = connection.execute(self._queries[statement.name], statement.values).fetchall()
                 statement = program.send(rows)
         except StopIteration as end:
@@ -177,6 +195,13 @@ class SqliteWriter:
                 loop.call_soon_threadsafe(_tell_all, operations)
             except RuntimeError:  # the loop was closed: its callers are gone
                 continue
+
+
+def _is_fault(error: Exception) -> bool:
+    """Tell an error of the database, which ends the whole transaction, from one of the operation."""
+    if operation_error(error) is not None:
+        return False
+    return isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.ProgrammingError)
 
 
 def _tell_all(operations: Sequence[Operation]) -> None:
