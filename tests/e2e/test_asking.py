@@ -178,3 +178,43 @@ async def test_the_answer_can_be_copied(stage: Stage):
     await ask(page, "Que fait Passeur ?")
     await said(page).get_by_role("button", name="Copier").click()
     await expect(said(page).locator(".copy-button")).to_have_text("Copié")
+
+
+async def test_files_go_with_the_message_and_come_back_when_asked_for(stage: Stage):
+    """Issue 7: documents become context; here that the page sends, shows and saves them."""
+    page = await (await stage.visitor(language="en-GB")).tab()
+    async with page.expect_file_chooser() as chooser:
+        await page.get_by_role("button", name="Attach a file").click()
+    table = {"name": "prix.csv", "mimeType": "text/csv", "buffer": b"article;prix\nbarque;12\n"}
+    odd = {"name": "odd.bin", "mimeType": "application/x-odd", "buffer": b"\x00"}
+    await (await chooser.value).set_files([table, odd])
+    attached = page.locator("passeur-attachments li")
+    await expect(attached.filter(has_text="odd.bin")).to_contain_text(re.compile("must be one of|cannot be read"))
+    await page.get_by_role("button", name="Remove odd.bin").click()
+    await expect(attached).to_have_count(1)
+    await expect(attached.locator(".attached-state")).to_have_count(0)
+    await ask(page, "Combien coûte la barque ?")
+    await expect(said(page)).to_have_count(1)
+    await expect(attached).to_have_count(0)
+    async with page.expect_download() as download:
+        await said(page, "user").get_by_role("button", name="prix.csv").click()
+    assert (await download.value).suggested_filename == "prix.csv"
+
+
+async def test_a_question_back_is_answered_by_a_button(stage: Stage):
+    """DESIGN section 4: what a clarification offers is a reply like any other."""
+    page = await (await stage.visitor()).tab()
+
+    async def offer(route):
+        answer = await (await route.fetch()).json()
+        answer["messages"][-1]["choices"] = [{"label": "Jellyfin", "reply": "1"}, {"label": "Nextcloud", "reply": "2"}]
+        await route.fulfill(json=answer)
+
+    await ask(page, "cherche vacances")
+    await expect(said(page)).to_have_count(1)
+    await page.route("**/messages", offer, times=1)
+    await page.reload()
+    await page.get_by_role("button", name="Nextcloud").click()
+    await expect(said(page)).to_have_count(2)
+    assert stage.assistant.questions[-1].text == "2"
+    await expect(page.get_by_role("button", name="Nextcloud")).to_be_hidden()

@@ -7,6 +7,7 @@ import { icon } from "../look/icons.js";
 import { Attention, FADES_MS } from "../talk/attention.js";
 import { Composer } from "../talk/composer.js";
 import { asProblem, explain } from "../talk/explain.js";
+import { answerFile } from "../talk/files.js";
 import { Conversation } from "../talk/model.js";
 import { PassagePanel } from "../talk/passage.js";
 import { Transcript } from "../talk/transcript.js";
@@ -52,6 +53,7 @@ export class TicketView extends PasseurElement {
       "passeur-send": ({ text }) => this.#reply(this.#conversation.addOwn(text, newKey())),
       "passeur-retry": ({ message }) => this.#reply(message),
       "passeur-edit": ({ message }) => this.#edit(message),
+      "passeur-file": (wish) => this.#api && answerFile(this.#api, wish),
       "passeur-earlier": () => this.#earlier(),
       "passeur-draft": ({ text }) => this.#attention?.writes(this.#conversation.id, text !== ""),
       "passeur-citation": ({ citation, number }) => this.passage?.open(citation, number, async () => ({ ...citation, heading: "", text: citation.quote, language: "" })),

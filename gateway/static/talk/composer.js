@@ -5,6 +5,7 @@ import { h } from "../look/dom.js";
 import { PasseurElement } from "../look/element.js";
 import { icon } from "../look/icons.js";
 import { words } from "../words/index.js";
+import { Attachments } from "./attachments.js";
 import { Dictation } from "./dictation.js";
 
 /** The gateway's own limit (`TEXT_LIMIT`), in code points. */
@@ -25,13 +26,17 @@ export class Composer extends PasseurElement {
     this.hint = h("p", { class: "composer-hint", id: "composer-hint" });
     this.count = h("p", { class: "composer-count", id: "composer-count", role: "status" });
     this.field.setAttribute("aria-describedby", "composer-hint composer-count");
+    this.attachments = new Attachments();
+    this.attachments.addEventListener("passeur-attached", () => this.#measure());
+    this.clip = h("button", { type: "button", class: "icon-button", click: () => this.attachments?.choose() }, icon("clip"));
+    this.#takeFiles();
     this.dictation = new Dictation();
     this.dictation.addEventListener("passeur-heard", (event) => this.#heard(/** @type {CustomEvent} */ (event).detail));
     this.sendButton = h("button", { type: "submit", class: "round-button" }, icon("send"));
     this.stopButton = h("button", { type: "button", class: "round-button stop", click: () => this.say("passeur-stop") }, icon("stop"));
     this.stopButton.hidden = true;
-    const form = h("form", { class: "composer-box", submit: (/** @type {Event} */ event) => this.#submit(event) }, this.label, this.field, this.dictation, this.sendButton, this.stopButton);
-    this.append(form, h("div", { class: "composer-notes" }, this.hint, this.count));
+    const form = h("form", { class: "composer-box", submit: (/** @type {Event} */ event) => this.#submit(event) }, this.label, this.clip, this.field, this.dictation, this.sendButton, this.stopButton);
+    this.append(this.attachments, form, h("div", { class: "composer-notes" }, this.hint, this.count));
     this.#typed();
   }
 
@@ -42,7 +47,8 @@ export class Composer extends PasseurElement {
     this.label.textContent = label;
     this.field.placeholder = placeholder;
     this.hint.textContent = hint;
-    for (const [button, text] of /** @type {[HTMLButtonElement, string][]} */ ([[this.sendButton, t.send], [this.stopButton, t.stop]])) {
+    if (this.clip) this.clip.hidden = !this.attachments?.isOffered;
+    for (const [button, text] of /** @type {[HTMLButtonElement, string][]} */ ([[this.sendButton, t.send], [this.stopButton, t.stop], [this.clip, t.attach]])) {
       button.setAttribute("aria-label", text);
       button.title = text;
     }
@@ -76,6 +82,22 @@ export class Composer extends PasseurElement {
     if (hadFocus && !running) this.focus(); // the stop button under the finger is gone
   }
 
+  /** Files may also be dropped or pasted. */
+  #takeFiles() {
+    this.addEventListener("paste", (event) => {
+      const files = event.clipboardData?.files;
+      if (!files?.length || !this.attachments?.isOffered) return;
+      event.preventDefault();
+      this.attachments.add(files);
+    });
+    this.addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
+    this.addEventListener("drop", (event) => {
+      if (!event.dataTransfer?.files.length) return;
+      event.preventDefault();
+      this.attachments?.add(event.dataTransfer.files);
+    });
+  }
+
   #typed() {
     this.#measure();
     this.say("passeur-draft", { text: this.text });
@@ -92,7 +114,7 @@ export class Composer extends PasseurElement {
     count.textContent = length < MAX_CHARACTERS * COUNT_FROM ? "" : left >= 0 ? charactersLeft(words.number(left)) : charactersOver(words.number(-left));
     count.classList.toggle("alarm", left < 0);
     field.setAttribute("aria-invalid", String(left < 0));
-    sendButton.disabled = field.value.trim() === "" || left < 0;
+    sendButton.disabled = field.value.trim() === "" || left < 0 || (this.attachments?.isBusy ?? false);
   }
 
   /** @param {KeyboardEvent} event */
@@ -111,7 +133,7 @@ export class Composer extends PasseurElement {
     this.dictation?.stop();
     this.text = "";
     this.say("passeur-draft", { text: "" });
-    this.say("passeur-send", { text: text.trim() });
+    this.say("passeur-send", { text: text.trim(), attachments: this.attachments?.take() ?? [] });
   }
 
   /** @param {{ text: string, from: number }} heard dictated words replace what was heard of them before */

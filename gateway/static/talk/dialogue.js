@@ -13,6 +13,7 @@ import { words } from "../words/index.js";
 import { Attention, FADES_MS } from "./attention.js";
 import { Composer } from "./composer.js";
 import { asProblem, explain } from "./explain.js";
+import { answerFile } from "./files.js";
 import { Conversation } from "./model.js";
 import { Outbox } from "./outbox.js";
 import { PassagePanel } from "./passage.js";
@@ -49,7 +50,8 @@ export class Dialogue extends PasseurElement {
   connected() {
     /** @type {Record<string, (detail: any) => void>} */
     const answers = {
-      "passeur-send": ({ text }) => this.#send(this.#conversation.addOwn(text, newKey())),
+      "passeur-send": ({ text, attachments }) => this.#send(this.#conversation.addOwn(text, newKey(), attachments)),
+      "passeur-file": (wish) => this.#api && answerFile(this.#api, wish),
       "passeur-retry": ({ message }) => this.#retry(message),
       "passeur-edit": ({ message }) => this.#edit(message),
       "passeur-again": () => this.#again(),
@@ -81,6 +83,8 @@ export class Dialogue extends PasseurElement {
   use(api, owner) {
     this.#api = api;
     this.#attention = new Attention(api);
+    this.composer?.attachments?.use(api);
+    this.composer?.reword();
     this.#outbox = new Outbox(owner);
   }
 
@@ -202,11 +206,12 @@ export class Dialogue extends PasseurElement {
     const conversation = this.#conversation;
     if (!this.#api) return;
     const where = conversation.id;
-    this.#outbox.keepUnsent(where, { text: message.text, key: message.key });
+    const { text, attachments } = message;
+    this.#outbox.keepUnsent(where, { text, attachments, key: message.key });
     const end = await ask(this.#api, conversation, message, () => this.#outbox.keepUnsent(where, null));
     if (end === "refused") {
       this.#outbox.keepUnsent(where, null); // it may belong to a conversation that exists by now
-      this.#outbox.keepUnsent(conversation.id, { text: message.text, key: message.key });
+      this.#outbox.keepUnsent(conversation.id, { text, attachments, key: message.key });
     }
     if (end === "cut") setTimeout(() => this.#settle(conversation), SETTLE_MS);
     this.say("passeur-renewed", { id: conversation.id });
@@ -263,7 +268,7 @@ export class Dialogue extends PasseurElement {
     this.#tell(words.t.humanAsking);
     try {
       const path = `conversations/${encodeURIComponent(this.#conversation.id)}/escalate`;
-      await this.#api.json(path, { method: "POST", key: `escalate-${this.#conversation.id}` });
+      await this.#api.json(path, { method: "POST", key: newKey() });
       this.#conversation.apply("ticket.updated", { ticket: { state: "OPEN" } }, false);
       this.#tell(words.t.humanAsked);
     } catch (cause) {
@@ -292,7 +297,7 @@ export class Dialogue extends PasseurElement {
   #restoreUnsent() {
     const unsent = this.#outbox.unsent(this.#conversation.id);
     if (unsent && !this.#conversation.running?.own) {
-      this.#conversation.addOwn(unsent.text, unsent.key, "unsent");
+      this.#conversation.addOwn(unsent.text, unsent.key, unsent.attachments ?? [], "unsent");
     }
   }
 

@@ -7,6 +7,7 @@ import { icon } from "../look/icons.js";
 import { words } from "../words/index.js";
 import { explain } from "./explain.js";
 import { factsOf } from "./facts.js";
+import { filesOf } from "./files.js";
 import { FAILED } from "./model.js";
 import { safeHtml } from "./safe_html.js";
 import { sourcesOf } from "./sources.js";
@@ -106,6 +107,8 @@ export class MessageElement extends PasseurElement {
     const end = message.kind === "notice" ? "" : message.notice || ends[message.outcome];
     const failed = message.role === "ai" && FAILED.has(message.outcome);
     return [
+      filesOf(message.attachments, (file, then) => this.say("passeur-file", { file, then })),
+      message.choices.length > 0 ? this.#choices(message.choices) : null,
       end ? h("p", { class: "message-end" }, end) : null,
       failed ? this.#button("passeur-again", "retry", words.t.retry, "button again-button") : null,
       message.kind === "suggest_human" ? this.#humanButton() : null,
@@ -130,6 +133,12 @@ export class MessageElement extends PasseurElement {
   /** @param {string} says @param {string} sign @param {string} text @param {string} look */
   #button(says, sign, text, look) {
     return h("button", { type: "button", class: look, click: () => this.say(says, { message: this.message }) }, icon(sign, 16), text);
+  }
+
+  /** @param {import("./model.js").Choice[]} choices */
+  #choices(choices) {
+    const buttons = choices.map(({ label, reply }) => h("button", { type: "button", class: "button choice", click: () => this.say("passeur-send", { text: reply, attachments: [] }) }, label));
+    return h("div", { class: "choices" }, ...buttons);
   }
 
   #humanButton() {

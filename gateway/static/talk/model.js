@@ -11,6 +11,8 @@ import { Problem, problemFrom } from "../wire/problem.js";
 
 /** @typedef {"user" | "ai" | "admin" | "system"} Role */
 /** @typedef {{ id: string, title: string, url: string | null, quote: string }} Citation */
+/** @typedef {{ id: string, kind: "image" | "document", name: string, size: number }} AttachedFile */
+/** @typedef {{ label: string, reply: string }} Choice */
 /** @typedef {"sending" | "unsent" | "streaming" | "whole"} State */
 /**
  * @typedef {object} Message
@@ -29,6 +31,8 @@ import { Problem, problemFrom } from "../wire/problem.js";
  * @property {number | null} duration_ms
  * @property {string} created_at
  * @property {string} language
+ * @property {AttachedFile[]} attachments
+ * @property {Choice[]} choices what one may answer by a button
  * @property {string} author who of the team wrote it
  * @property {boolean} unverified rests on what the visitor's browser said
  * @property {State} state
@@ -88,11 +92,12 @@ export class Conversation extends EventTarget {
    *
    * @param {string} text
    * @param {string} key
+   * @param {AttachedFile[]} [attachments]
    * @param {State} [state]
    * @returns {Message}
    */
-  addOwn(text, key, state = "sending") {
-    const message = { ...messageFrom({ id: `own-${key}`, role: this.ownRole, text, created_at: new Date().toISOString() }), key, state };
+  addOwn(text, key, attachments = [], state = "sending") {
+    const message = { ...messageFrom({ id: `own-${key}`, role: this.ownRole, text, attachments, created_at: new Date().toISOString() }), key, state };
     this.#fail(null);
     this.messages.push(message);
     this.#changed({ message, how: "added" });
@@ -283,6 +288,8 @@ export function messageFrom(raw) {
     duration_ms: raw.duration_ms ?? null,
     created_at: raw.created_at ?? "",
     language: raw.language ?? "",
+    attachments: raw.attachments ?? [],
+    choices: raw.choices ?? [],
     author: raw.author?.name ?? "",
     unverified: Boolean(raw.unverified),
     state: "whole",

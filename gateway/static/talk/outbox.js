@@ -1,7 +1,7 @@
 // @ts-check
 /** What a visitor wrote and the server does not have yet: drafts, and messages whose fate is unknown. Outlives a reload. */
 
-/** @typedef {{ text: string, key: string }} Unsent */
+/** @typedef {{ text: string, key: string, attachments: import("./model.js").AttachedFile[] }} Unsent */
 
 export class Outbox {
   /** @param {string} owner separates projects that share an origin */

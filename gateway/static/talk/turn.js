@@ -34,7 +34,8 @@ export async function ask(api, conversation, message, onAccepted) {
   try {
     await exist(api, conversation, message);
     const path = `conversations/${encodeURIComponent(conversation.id)}/messages`;
-    const response = await api.send(path, { body: { text: message.text }, key: message.key, accept: "text/event-stream", endless: true });
+    const body = { text: message.text, attachment_ids: message.attachments.map((file) => file.id) };
+    const response = await api.send(path, { body, key: message.key, accept: "text/event-stream", endless: true });
     accepted = true;
     onAccepted();
     if (!response.body) throw new Problem("network");

@@ -10,6 +10,8 @@ export const REQUEST_TIMEOUT_MS = 30_000;
  * @typedef {object} Wish
  * @property {string} [method]
  * @property {unknown} [body] sent as JSON
+ * @property {Blob} [bytes] sent as they are
+ * @property {string} [type] what the bytes are
  * @property {string} [key] idempotency key
  * @property {string} [accept]
  * @property {Record<string, string>} [headers]
@@ -74,13 +76,15 @@ export class Api {
     };
     if (wish.key) headers["idempotency-key"] = wish.key;
     if (wish.body !== undefined) headers["content-type"] = "application/json";
+    if (wish.bytes) headers["content-type"] = wish.type ?? "application/octet-stream";
+    const body = wish.bytes ?? (wish.body === undefined ? undefined : JSON.stringify(wish.body));
     const signals = [wish.signal, wish.endless ? undefined : AbortSignal.timeout(REQUEST_TIMEOUT_MS)];
     const given = /** @type {AbortSignal[]} */ (signals.filter(Boolean));
     try {
       return await fetch(new URL(path, this.base), {
-        method: wish.method ?? (wish.body === undefined ? "GET" : "POST"),
+        method: wish.method ?? (body === undefined ? "GET" : "POST"),
         headers,
-        body: wish.body === undefined ? undefined : JSON.stringify(wish.body),
+        body,
         signal: given.length > 0 ? AbortSignal.any(given) : undefined,
         credentials: "omit",
         cache: "no-store",

@@ -30,6 +30,10 @@ export default {
 
   composer: "Your question",
   placeholder: "Ask a question…",
+  attach: "Attach a file",
+  attaching: "Sending…",
+  detach: (/** @type {string} */ name) => `Remove ${name}`,
+  picture: "Picture",
   send: "Send",
   stop: "Stop the answer",
   hint: "Enter to send, Shift + Enter for a new line",

@@ -31,6 +31,10 @@ export default {
 
   composer: "Su pregunta",
   placeholder: "Haga una pregunta…",
+  attach: "Adjuntar un archivo",
+  attaching: "Enviando…",
+  detach: (name) => `Quitar ${name}`,
+  picture: "Imagen",
   send: "Enviar",
   stop: "Detener la respuesta",
   hint: "Intro para enviar, Mayús + Intro para una línea nueva",

@@ -31,6 +31,10 @@ export default {
 
   composer: "Votre question",
   placeholder: "Posez une question…",
+  attach: "Joindre un fichier",
+  attaching: "Envoi…",
+  detach: (name) => `Retirer ${name}`,
+  picture: "Image",
   send: "Envoyer",
   stop: "Arrêter la réponse",
   hint: "Entrée pour envoyer, Maj + Entrée pour aller à la ligne",
