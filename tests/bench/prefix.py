@@ -40,18 +40,9 @@ GOAL = 0.40
 CATALOG = catalog.load()
 AT = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
-WORDS = ("the", "invoice", "page", "shows", "what", "was", "paid", "and", "when", "a", "refund") + (
-    "can",
-    "be",
-    "asked",
-    "for",
-    "by",
-    "a",
-    "member",
-    "of",
-    "the",
-    "team",
-)
+WORDS = """
+the invoice page shows what was paid and when a refund can be asked for by a member of the team
+""".strip().split(" ")
 
 
 @dataclass(frozen=True)
