@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from ai_server.cli.connection import Connection
     from ai_server.knowledge.contract import Embedder
     from ai_server.settings import AiSettings
+    from ai_server.storage.contract import StateStore
+    from shared.clock import Clock
 
 T = TypeVar("T")
 
@@ -203,10 +205,19 @@ def _server_credentials(settings: AiSettings) -> grpc.ServerCredentials | None:
     return grpc.ssl_server_credentials([pair], settings.tls_client_ca.read_bytes(), require_client_auth=True)
 
 
+def _store(settings: AiSettings, own: Path, clock: Clock) -> StateStore:
+    """Choose PostgreSQL where an address is set; its driver is an extra, so it is imported only then."""
+    if settings.state_url is None:
+        return SqliteStateStore(own / "state.sqlite", clock)
+    from ai_server.storage.postgres import PostgresStateStore
+
+    return PostgresStateStore(settings.state_url.get_secret_value(), clock)
+
+
 def _application(plan: Plan, figures: CollectorRegistry) -> Application:
-    """Choose the adapters: one machine, nothing to install."""
+    """Choose the adapters: by default one machine, nothing to install."""
     clock, own = SystemClock(), setting_files.own_dir()
-    store = SqliteStateStore(own / "state.sqlite", clock)
+    store = _store(plan.settings, own, clock)
     known = [each.knowledge for each in plan.projects.values()]
 
     def make_knowledge(embedders: Mapping[str, Embedder]) -> KnowledgeService:

@@ -74,6 +74,7 @@ class _Assistant(_Table):
     mode: Mode = Mode.DOCUMENTS
     providers: Annotated[tuple[_Choice, ...], Field(min_length=1, max_length=LONGEST_CHAIN - 1)]
     max_output_tokens: Annotated[int, Field(ge=1, le=MOST_OUTPUT)] = 4000
+    least_output_tokens: Annotated[int, Field(ge=0, le=MOST_OUTPUT)] = 0
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
 
 
@@ -202,7 +203,12 @@ def load_project(file: Path, managed_root: Path) -> Project:
         knowledge=_knowledge(table, project_id, file.parent, managed_root),
         assistants={
             name: Assistant(
-                name, each.mode, tuple(c.domain() for c in each.providers), each.max_output_tokens, each.temperature
+                name=name,
+                mode=each.mode,
+                chain=tuple(c.domain() for c in each.providers),
+                max_output_tokens=each.max_output_tokens,
+                temperature=each.temperature,
+                least_output_tokens=each.least_output_tokens,
             )
             for name, each in table.assistants.items()
         },

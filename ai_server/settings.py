@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -23,6 +24,7 @@ PREFIX: Final = "PASSEUR_AI_"
 UNIX: Final = "unix:"
 HIGHEST_PORT: Final = 65_535
 LONGEST_GRACE_S: Final = 600.0
+STATE_SCHEMES: Final = ("postgresql", "postgres")
 
 
 class AiSettings(BaseSettings):
@@ -51,6 +53,11 @@ class AiSettings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Least level that is logged."""
 
+    state_url: SecretStr | None = None
+    """`postgresql://user:password@host/name` where several AI servers share one ledger; unset: a SQLite file in the
+    data folder, for one process.
+    """
+
     token_file: Path | None = None
     """Where operator commands find their token; `<data>/ai/operator.token` when unset."""
 
@@ -67,6 +74,17 @@ class AiSettings(BaseSettings):
         return (init_settings,)
 
 
+def _state_faults(settings: AiSettings) -> list[str]:
+    if settings.state_url is None:
+        return []
+    scheme = settings.state_url.get_secret_value().partition("://")[0]
+    if scheme not in STATE_SCHEMES:
+        return [f"{PREFIX}STATE_URL: must begin with postgresql://; leave it unset for SQLite"]
+    if find_spec("asyncpg") is None:
+        return [f"{PREFIX}STATE_URL: PostgreSQL needs asyncpg: install it with pip install 'passeur[postgres]'"]
+    return []
+
+
 def read(variables: Mapping[str, str] | None = None) -> AiSettings:
     """Read the environment (or `variables`, without their prefix and in lower case, in its place).
 
@@ -80,7 +98,12 @@ def read(variables: Mapping[str, str] | None = None) -> AiSettings:
         settings = AiSettings(**{name: value for name, value in given.items() if value or name in MAY_BE_EMPTY})  # pyright: ignore[reportArgumentType]
     except ValidationError as error:
         raise SettingsError([_variable_fault(each) for each in error.errors()]) from error
-    faults = [*_address_faults(settings), *_metrics_faults(settings), *_tls_faults(settings)]
+    faults = [
+        *_address_faults(settings),
+        *_metrics_faults(settings),
+        *_tls_faults(settings),
+        *_state_faults(settings),
+    ]
     if faults:
         raise SettingsError(faults)
     return settings

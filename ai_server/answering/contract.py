@@ -37,6 +37,8 @@ class Assistant:
     chain: tuple[ModelChoice, ...]
     max_output_tokens: int
     temperature: float | None
+    least_output_tokens: int = 0
+    """How far the cap may be lowered where a budget has no room for all of it; 0: not at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ def _call(call: CallRecord) -> dict[str, Any]:
         "cost_nanousd": call.cost_nanousd,
         "estimated": call.estimated,
         "error_class": call.error_class,
+        "lowered_cap": call.lowered_cap,
         "duration_ms": round(call.duration_s * 1000),
     }
 

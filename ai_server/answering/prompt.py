@@ -59,6 +59,7 @@ class Draft:
             max_output_tokens=min(cap, limit) if limit else cap,
             temperature=self.assistant.temperature if self.asked.temperature is None else self.asked.temperature,
             thinking=link.choice.thinking,
+            least_output_tokens=self.assistant.least_output_tokens,
         )
 
 

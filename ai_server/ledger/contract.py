@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
     from shared.usage import Usage
@@ -65,6 +66,14 @@ class MeteredCall(Protocol):
 
 class Meter(Protocol):
     """The only door to paid work."""
+
+    async def lowered_cap(
+        self, payer: Payer, ceiling_of: Callable[[int], int], *, asked: int, least: int
+    ) -> int | None:
+        """Find the largest output cap from `least` to `asked` whose ceiling fits the payer's budgets now; None when
+        none does. It promises nothing: admission decides.
+        """
+        ...
 
     def call(self, key: str, payer: Payer, quote: Quote) -> AbstractAsyncContextManager[MeteredCall]:
         """Reserve on entry; settle or void on exit, shielded from cancellation and outliving the client.

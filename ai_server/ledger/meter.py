@@ -13,7 +13,7 @@ from shared.errors import IdempotencyConflict, NotFound, NotReady, PasseurError
 from shared.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine
+    from collections.abc import AsyncIterator, Callable, Coroutine
 
     from ai_server.ledger.model import Ending
     from ai_server.ledger.service import Ledger
@@ -72,6 +72,12 @@ class LedgerMeter:
             yield call
         finally:
             await self._close(call)
+
+    async def lowered_cap(
+        self, payer: Payer, ceiling_of: Callable[[int], int], *, asked: int, least: int
+    ) -> int | None:
+        """Find the largest output cap that fits the payer's budgets now."""
+        return await self._ledger.lowered_cap(payer, ceiling_of, asked=asked, least=least)
 
     async def drain(self, timeout_s: float) -> int:
         """Wait for calls that are being ended; tells how many are left, to be held at the next start."""

@@ -126,6 +126,8 @@ class GenerationRequest:
     thinking: Thinking = Thinking.LOW
     tools: tuple[ToolSpec, ...] = ()
     deadline_s: float = 120.0
+    least_output_tokens: int = 0
+    """How far the output cap may be lowered where the budget has no room for all of it; 0: not at all."""
     stable_characters: int = 0
     """So many of the first characters of `instructions` are the same in every turn of the assistant: worth a cache
     breakpoint where a provider wants to be told; 0: unknown.

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import numpy as np
 
 from ai_server.ledger.contract import Payer, Quote
 from ai_server.providers.contract import Finished, UsageReport
+from shared import logs
 from shared.errors import InputTooLarge, NotReady, ProviderError
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ EVENTS_AHEAD: Final = 64
 """Events that a call may be ahead of its reader; past that the model is read no faster than the reader reads."""
 
 
+LOG = logs.logger(__name__)
+
+
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """One paid call that ended, as the ledger has it. `usage` None: the provider did not say."""
@@ -51,6 +55,8 @@ class CallRecord:
     estimated: bool
     error_class: str
     duration_s: float
+    lowered_cap: int | None = None
+    """The output cap that the call was made with, where a budget had no room for the asked one."""
 
 
 class Spender(Protocol):
@@ -69,8 +75,8 @@ class Spender(Protocol):
 class _Account:
     """What one call said about its cost, told to the ledger and to the observer alike."""
 
-    def __init__(self, key: str, quote: Quote, clock: Clock) -> None:
-        self._key, self._quote, self._clock = key, quote, clock
+    def __init__(self, key: str, quote: Quote, clock: Clock, lowered_cap: int | None = None) -> None:
+        self._key, self._quote, self._clock, self._lowered_cap = key, quote, clock, lowered_cap
         self._started = clock.monotonic()
         self.usage: Usage | None = None
         self.cost: int | None = None
@@ -99,6 +105,7 @@ class _Account:
             estimated=not known and not self.voided and self._quote.metered,
             error_class=self.error_class,
             duration_s=self._clock.monotonic() - self._started,
+            lowered_cap=self._lowered_cap,
         )
 
 
@@ -138,9 +145,9 @@ class MeteredGenerator:
             InputTooLarge, BudgetExhausted, NotReady: before anything was paid.
             ProviderRefused, ProviderOverloaded, ProviderCut: from the provider; already settled or voided.
         """
-        quote = await self._quote(request, operation)
+        request, quote, lowered = await self._fitted(request, operation, payer)
         flight = _Flight()
-        task = asyncio.create_task(self._fly(flight, request, key, payer, quote), name=f"call {key}")
+        task = asyncio.create_task(self._fly(flight, request, key, payer, quote, lowered), name=f"call {key}")
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         try:
@@ -157,14 +164,20 @@ class MeteredGenerator:
         _, pending = await asyncio.wait(set(self._running), timeout=timeout_s)
         return len(pending)
 
-    async def _quote(self, request: GenerationRequest, operation: str) -> Quote:
+    async def _fitted(
+        self, request: GenerationRequest, operation: str, payer: Payer
+    ) -> tuple[GenerationRequest, Quote, int | None]:
+        """Count and quote; where the assistant allows it, with a lower output cap rather than a refusal."""
         counted = await self._tokenizer.count(request)
         if self._window and counted.tokens + request.max_output_tokens > self._window:
             raise InputTooLarge(
                 f"The question with its context is {counted.tokens:,} tokens; {self.model} takes {self._window:,} "
                 f"with the answer: shorten the history or the question."
             )
-        return Quote(
+        lowered = await self._lowered(request, counted.tokens, payer)
+        if lowered is not None:
+            request = replace(request, max_output_tokens=lowered)
+        quote = Quote(
             operation=operation,
             provider=self.provider.name,
             model=self.model,
@@ -173,13 +186,35 @@ class MeteredGenerator:
             ceiling_nanousd=self._pricing.ceiling(counted.tokens, request.max_output_tokens),
             metered=self._pricing.metered,
         )
+        return request, quote, lowered
 
-    async def _fly(self, flight: _Flight, request: GenerationRequest, key: str, payer: Payer, quote: Quote) -> None:
+    async def _lowered(self, request: GenerationRequest, tokens: int, payer: Payer) -> int | None:
+        """Tell the lower cap to ask for; None where it may not be lowered, need not be, or would not help."""
+        asked, least = request.max_output_tokens, request.least_output_tokens
+        if not self._pricing.metered or not 0 < least < asked:
+            return None
+        cap = await self._meter.lowered_cap(
+            payer, lambda cap: self._pricing.ceiling(tokens, cap), asked=asked, least=least
+        )
+        if cap is None or cap == asked:
+            return None
+        LOG.info("output cap lowered to fit the budget", model=self.model, asked=asked, cap=cap)
+        return cap
+
+    async def _fly(
+        self,
+        flight: _Flight,
+        request: GenerationRequest,
+        key: str,
+        payer: Payer,
+        quote: Quote,
+        lowered: int | None,
+    ) -> None:
         """Make the call from admission to settlement; every end reaches the reader through the flight."""
         account: _Account | None = None
         try:
             async with self._meter.call(key, payer, quote) as call:
-                account = _Account(key, quote, self._clock)
+                account = _Account(key, quote, self._clock, lowered)
                 await self._read(flight, request, call, account)
         except Exception as error:  # noqa: BLE001 - handed to the reader, who raises it
             flight.end(error)
