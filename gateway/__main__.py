@@ -1,6 +1,6 @@
-"""`python -m gateway [serve | check]`.
+"""`python -m gateway [serve | check | staff … | visitors … | conversations …]`.
 
-Exit codes: 0 done; 2 wrong settings or use, every fault printed.
+Exit codes: 0 done; 1 refused, with the reason; 2 wrong settings or use, every fault printed.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from gateway import bootstrap, settings
-from shared.errors import SettingsError
+from gateway.cli import commands
+from shared.errors import PasseurError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-DONE, WRONG = 0, 2
+DONE, REFUSED, WRONG = 0, 1, 2
 DEFAULT_COMMAND: Final = "serve"
 
 
@@ -27,7 +28,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             settings.read()
             print("gateway: the settings and project files are in order")
             return DONE
+        if arguments.command in commands.NAMES:
+            bootstrap.operate(arguments)
+            return DONE
         return bootstrap.serve()
+    except PasseurError as error:
+        print(f"gateway: {error.message}", file=sys.stderr)
+        return REFUSED
     except SettingsError as error:
         for fault in error.faults:
             print(f"gateway: {fault}", file=sys.stderr)
@@ -37,9 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m gateway", description="The gateway for browsers and staff.")
     parser.set_defaults(command=DEFAULT_COMMAND)
-    commands = parser.add_subparsers(dest="command", metavar="command")
-    commands.add_parser("serve", help="serve until SIGTERM (the default)")
-    commands.add_parser("check", help="check the settings and project files, print every fault, and exit")
+    names = parser.add_subparsers(dest="command", metavar="command")
+    names.add_parser("serve", help="serve until SIGTERM (the default)")
+    commands.add_parsers(names)
+    names.add_parser("check", help="check the settings and project files, print every fault, and exit")
     return parser
 
 

@@ -15,11 +15,17 @@ from gateway import settings as settings_of
 from gateway.app import build_app
 from gateway.assistant.grpc_client import GrpcAssistant
 from gateway.attachments.darkroom import ChildDarkroom
+from gateway.attachments.shelf import Shelf
+from gateway.cli import commands
+from gateway.cli.keepers import LocalKeeper, RemoteKeeper
 from gateway.events.hub import Hub
 from gateway.identity import operator
 from gateway.identity.limits import Rate
 from gateway.identity.origins import HostGuard
 from gateway.identity.sessions import SessionService
+from gateway.identity.staff import StaffService
+from gateway.pending.service import Clarifications
+from gateway.retention.service import RecordsService
 from gateway.storage.sqlite import open_sqlite
 from gateway.turns.service import TurnService
 from gateway.web.frames import HttpEncoder
@@ -31,12 +37,14 @@ from shared.errors import SettingsError
 from shared.logs import logger
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
     from gateway.settings import GatewaySettings, Installation
 
 ATTACHMENTS: Final = "attachments"
 STATIC: Final = Path(__file__).resolve().parent / "static"
+CONNECT_S: Final = 2.0
 REQUEST_GRACE_S: Final = 5.0
 """How long open requests may take to end once the turns are over and the streams are let go."""
 
@@ -53,6 +61,44 @@ def serve() -> int:
     logs.configure("gateway", installation.settings.log_level)
     asyncio.run(_serve(installation))
     return 0
+
+
+def operate(arguments: argparse.Namespace) -> None:
+    """Do one operator command: through the running gateway, or on its data when none runs.
+
+    Raises:
+        SettingsError: the settings are wrong, or the data cannot be opened.
+        PasseurError: what was refused.
+    """
+    installation = settings_of.read()
+    logs.configure("gateway", "ERROR")
+    asyncio.run(_operate(installation, arguments))
+
+
+async def _operate(installation: Installation, arguments: argparse.Namespace) -> None:
+    token = operator.read_token(installation.own_dir)
+    if token is not None and await _runs(installation.settings.address):
+        await commands.run(arguments, RemoteKeeper(f"http://{installation.settings.address}", token))
+        return
+    async with AsyncExitStack() as stack:
+        clock = SystemClock()
+        store = await open_sqlite(installation.own_dir, clock, Hub(HttpEncoder(installation.projects), clock))
+        stack.push_async_callback(store.close)
+        staff = StaffService(store, clock)
+        stack.callback(staff.close)
+        records = RecordsService(store, Shelf(installation.own_dir / ATTACHMENTS), clock)
+        await commands.run(arguments, LocalKeeper(staff, records, installation.projects))
+
+
+async def _runs(address: str) -> bool:
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            _, writer = await asyncio.open_connection(*settings_of.split_address(address))
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    await writer.wait_closed()
+    return True
 
 
 async def _serve(installation: Installation) -> None:
@@ -86,6 +132,7 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
     store = await open_sqlite(installation.own_dir, clock, hub)
     stack.push_async_callback(store.close)
     hub.bind(store)
+    pending = Clarifications(clock)
     support = open_support(
         store,
         hub,
@@ -94,10 +141,13 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
         projects=installation.projects,
         clock=clock,
         folder=installation.own_dir / ATTACHMENTS,
+        pending=pending,
         operator_token_hash=operator.own_token_hash(installation.own_dir),
     )
     stack.push_async_callback(support.close)
-    turns = TurnService(store, assistant, hub, clock, desk=support.tickets, enclosures=support.attachments)
+    turns = TurnService(
+        store, assistant, hub, clock, desk=support.tickets, enclosures=support.attachments, pending=pending
+    )
     support.meet(turns)
     return Services(
         store=store,
@@ -111,6 +161,7 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
         clock=clock,
         static=STATIC,
         support=support,
+        pending=pending,
         trusted_proxies=installation.trusted_proxies,
     )
 
