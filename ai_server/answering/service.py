@@ -268,7 +268,7 @@ class TurnService:
             return work.cut(_cut_outcome(turn), problem_of(error))
         except Exception:
             LOG.exception("turn failed", turn_id=turn.turn_id)
-            return work.cut(_cut_outcome(turn), INTERNAL)
+            return _broken(turn, work)
 
     async def _keep(self, record: TurnRecord, request: RequestKey | None, result: AnswerResult) -> None:
         """Write the result and the journal line together; a store that cannot write costs the record, not the
@@ -280,6 +280,15 @@ class TurnService:
         for outcome in await asyncio.gather(*writes, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 LOG.error("turn not recorded", turn_id=record.turn_id, exc_info=outcome)
+
+
+def _broken(turn: Turn, work: Work) -> AnswerResult:
+    """Give the result of a turn that a fault of ours ended; what it did so far may be what is broken."""
+    try:
+        return work.cut(_cut_outcome(turn), INTERNAL)
+    except Exception:
+        LOG.exception("turn cannot tell what it did", turn_id=turn.turn_id)
+        return AnswerResult(_cut_outcome(turn), turn.turn_id, turn.text, cost_nanousd=None, problem=INTERNAL)
 
 
 def _cut_outcome(turn: Turn) -> Outcome:
