@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from gateway.identity.proofs import HostIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gateway.conversation.model import Visitor
+    from gateway.identity.entitlements import Entitlement
+
+
+NO_HOST: Final = HostIdentity()
+"""A project whose host proves nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,8 @@ class Project:
     anonymous_contexts: tuple[Mapping[str, tuple[str, ...]], ...]
     expose_model: bool = False
     expose_cost: bool = False
+    host: HostIdentity = NO_HOST
+    entitlements: tuple[Entitlement, ...] = ()
 
     @property
     def allowed_origins(self) -> frozenset[str]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from gateway.conversation.texts import CATALOGUES
+from gateway.identity.host_file import EntitlementFile, HostFile, entitlements, host_identity
 from gateway.identity.projects import Project, PublicKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from gateway.identity.proofs import HostIdentity
+
 FILE_NAME: Final = "gateway.toml"
+PROJECT_ID: Final = re.compile(r"[a-z0-9_-]{1,64}", re.ASCII)
 Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^/\s@?#]+$", to_lower=True)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
@@ -34,6 +39,8 @@ class _ProjectFile(BaseModel):
     expose_cost: bool = False
     public_keys: list[_PublicKeyFile] = Field(min_length=1)
     anonymous_contexts: list[dict[str, list[str]]] = Field(default_factory=list)
+    host: HostFile = Field(default_factory=HostFile)
+    entitlements: list[EntitlementFile] = Field(default_factory=list)
 
 
 def read_projects(folder: Path, faults: list[str]) -> Sequence[Project]:
@@ -61,15 +68,17 @@ def _read(path: Path, faults: list[str]) -> Project | None:
     except ValidationError as exc:
         faults.extend(f"{path}: {'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in exc.errors())
         return None
+    if PROJECT_ID.fullmatch(path.parent.name) is None:
+        faults.append(f"{path}: a project's folder is named with 1 to 64 of a-z, 0-9, _ and -")
     unknown = [language for language in parsed.languages if language not in CATALOGUES]
     if unknown:
         faults.append(f"{path}: languages: {', '.join(unknown)} not among {', '.join(sorted(CATALOGUES))}")
     if parsed.default_language not in parsed.languages:
         faults.append(f"{path}: default_language: {parsed.default_language} is not in languages")
-    return _project(path.parent.name, parsed)
+    return _project(path.parent.name, parsed, host_identity(parsed.host, path.parent, faults))
 
 
-def _project(project_id: str, parsed: _ProjectFile) -> Project:
+def _project(project_id: str, parsed: _ProjectFile, host: HostIdentity) -> Project:
     return Project(
         id=project_id,
         name=parsed.name,
@@ -77,6 +86,8 @@ def _project(project_id: str, parsed: _ProjectFile) -> Project:
         default_language=parsed.default_language,
         public_keys=tuple(PublicKey(each.key, frozenset(each.allowed_origins)) for each in parsed.public_keys),
         anonymous_contexts=tuple(_context(each) for each in parsed.anonymous_contexts),
+        host=host,
+        entitlements=entitlements(parsed.entitlements),
         expose_model=parsed.expose_model,
         expose_cost=parsed.expose_cost,
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from gateway.conversation.model import Visitor
+from gateway.identity.entitlements import contexts_for
 from shared.errors import Unauthenticated
 from shared.ids import new_id
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateway.identity.projects import Project
+    from gateway.identity.proofs import Proven
     from gateway.storage.contract import Store
     from gateway.storage.transaction import Transaction
     from shared.clock import Clock
@@ -25,6 +27,8 @@ RENEWABLE_AFTER_END: Final = timedelta(days=60)
 """How long after its end a session can still be renewed, so that a visitor who comes back finds their conversations."""
 RENEWED_GRACE: Final = timedelta(minutes=10)
 """How long a renewed token still works, for requests and tabs that hold it."""
+PROVEN_LIFE: Final = timedelta(hours=12)
+"""How long a host's proof lasts: what it claimed may have changed since."""
 TICKET_LIFE: Final = timedelta(seconds=60)
 TOKEN_BYTES: Final = 32
 TOKEN_LENGTH_LIMIT: Final = 128
@@ -70,11 +74,29 @@ class SessionService:
             await tx.visitors.add(visitor)
             return await self._issue(tx, visitor)
 
+    async def open_proven(self, project: Project, proven: Proven, language: str) -> IssuedSession:
+        """Open a session for someone whose host proved who they are; always the same visitor, never an anonymous one.
+
+        What they may read is taken from the claims anew each time. Such a session is short and not renewed: the host
+        proves again.
+        """
+        now = self._clock.now()
+        contexts = contexts_for(proven.claims, project.entitlements, project.anonymous_contexts)
+        async with self._store.transaction() as tx:
+            known = await tx.visitors.by_subject(project.id, proven.user_id)
+            if known is None:
+                visitor = Visitor(new_id(now), project.id, proven.user_id, language, contexts, now)
+                await tx.visitors.add(visitor)
+            else:
+                visitor = replace(known, contexts=contexts)
+                await tx.visitors.set_contexts(visitor.id, contexts)
+            return await self._issue(tx, visitor, PROVEN_LIFE)
+
     async def renew(self, token: str, project: Project) -> IssuedSession:
         """Give the visitor of an old token a new one; the old one works for `RENEWED_GRACE` more.
 
         Raises:
-            Unauthenticated: the token is unknown, too old, or of another project.
+            Unauthenticated: the token is unknown, too old, of another project, or of someone whom the host must prove.
         """
         now = self._clock.now()
         async with self._store.transaction() as tx:
@@ -82,7 +104,7 @@ class SessionService:
             if found is None or found[1] + RENEWABLE_AFTER_END <= now:
                 raise Unauthenticated
             visitor = await tx.visitors.get(found[0])
-            if visitor is None or visitor.project_id != project.id:
+            if visitor is None or visitor.project_id != project.id or visitor.subject is not None:
                 raise Unauthenticated
             await tx.sessions.shorten(digest(token), now + RENEWED_GRACE)
             return await self._issue(tx, visitor)
@@ -122,8 +144,8 @@ class SessionService:
             raise Unauthenticated
         return visitor
 
-    async def _issue(self, tx: Transaction, visitor: Visitor) -> IssuedSession:
+    async def _issue(self, tx: Transaction, visitor: Visitor, life: timedelta = SESSION_LIFE) -> IssuedSession:
         now = self._clock.now()
-        issued = IssuedSession(secrets.token_urlsafe(TOKEN_BYTES), visitor, now + SESSION_LIFE)
+        issued = IssuedSession(secrets.token_urlsafe(TOKEN_BYTES), visitor, now + life)
         await tx.sessions.add(digest(issued.token), visitor.id, now, issued.expires_at)
         return issued

@@ -49,11 +49,23 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class SignedUser(Request):
+    """A user of the host, signed by the host's server: hex(HMAC-SHA256(secret, project LF user_id LF issued_at))."""
+
+    user_id: str
+    issued_at: int = Field(description="Seconds since 1970; good for five minutes.")
+    signature: str
+
+
 class NewSession(Request):
-    """Opens a visitor session from a project's public key; with an old token it renews the same visitor."""
+    """Opens a visitor session from a project's public key. An anonymous visitor's old token renews it; a `jwt` or a
+    `user` of the host makes it that person's, who is never merged with an anonymous visitor.
+    """
 
     public_key: Name
     language: Name = Field(default="", description="BCP 47; Accept-Language decides when it is empty.")
+    jwt: str | None = None
+    user: SignedUser | None = None
 
 
 class Session(Shape):
@@ -140,6 +152,13 @@ class AttachedFile(Shape):
     size: int
 
 
+class Choice(Shape):
+    """One option of a question: what a button says, and the reply that it sends."""
+
+    label: str
+    reply: str
+
+
 class Message(Shape):
     """A message. `html` is sanitised; `data-citation` in it names a citation; `notice` tells why it is not whole."""
 
@@ -165,6 +184,7 @@ class Message(Shape):
     unverified: bool = Field(description="Rests on what the visitor's own browser sent back.")
     author: Author | None
     attachments: list[AttachedFile]
+    choices: list[Choice] = Field(description="What a question offers; `reply` is what to send for one of them.")
     created_at: Time
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateway.conversation.texts import primary
 from gateway.identity.origins import check_origin
+from gateway.identity.proofs import verify_hmac, verify_jwt
 from gateway.web.answers import answer
 from gateway.web.bodies import read_body
 from gateway.web.caller import bearer, reader_language
@@ -15,7 +16,12 @@ from gateway.web.services import SERVICES
 from shared.errors import Unauthenticated
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from aiohttp import web
+
+    from gateway.identity.projects import Project
+    from gateway.identity.proofs import Proven
 
 
 async def open_session(request: web.Request) -> web.Response:
@@ -32,11 +38,24 @@ async def open_session(request: web.Request) -> web.Response:
     project, key = found
     check_origin(request.headers.get("Origin"), request.headers.get("Host"), key.allowed_origins)
     token = bearer(request)
-    if token is not None:
+    asked = primary(body.language)
+    language = asked if asked in project.languages else reader_language(request, project, project.default_language)
+    proven = _proven(body, project, services.clock.now())
+    if proven is not None:
+        issued = await services.sessions.open_proven(project, proven, language)
+    elif token is not None:
         issued = await services.sessions.renew(token, project)
     else:
-        asked = primary(body.language)
-        language = asked if asked in project.languages else reader_language(request, project, project.default_language)
         issued = await services.sessions.open_anonymous(project, language)
     session = {"token": issued.token, "visitor_id": issued.visitor.id, "expires_at": issued.expires_at.isoformat()}
     return answer(session, 201)
+
+
+def _proven(body: NewSession, project: Project, now: datetime) -> Proven | None:
+    """Check what the host says about its user; None when it says nothing. An empty proof is a wrong one."""
+    if body.jwt is not None:
+        return verify_jwt(body.jwt, project.host, now)
+    if body.user is not None:
+        user = body.user
+        return verify_hmac(project.id, user.user_id, user.issued_at, user.signature, project.host, now)
+    return None
