@@ -269,6 +269,8 @@ class Hub:
             reader.sink.write(self._encoder.resync(here, "cursor-too-old"))
             events = ()
         for event in events:
+            if reader.sink.buffered() > BUFFER_LIMIT:
+                return False
             reader.sent = event.offset
             if reader.wants(event):
                 reader.sink.write(self._encoder.event(event, reader.language))
