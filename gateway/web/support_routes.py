@@ -14,8 +14,9 @@ PAGING: Final = {"limit": "1 to 100", "cursor": "`next_cursor` of the page befor
 BODY: Final = (400, 413, 415)
 
 SUPPORT_ROUTES: Final = (
-    Route("POST", f"{IN_CONVERSATION}/escalate", attention.escalate, {201: shapes.Ticket, 200: shapes.Ticket},
-          callers=("visitor", "staff"), takes_key=True, problems=(400, 404, 409)),
+    Route("POST", f"{IN_CONVERSATION}/escalate", attention.escalate,
+          {201: shapes.EitherTicket, 200: shapes.EitherTicket}, callers=("visitor", "staff"), takes_key=True,
+          problems=(400, 404, 409)),
     Route("POST", f"{IN_CONVERSATION}/read", attention.mark_read, {204: None}, schemas.ReadUpTo,
           callers=("visitor", "staff"), problems=(*BODY, 404)),
     Route("POST", f"{IN_CONVERSATION}/typing", attention.typing, {204: None}, shapes.Typing,

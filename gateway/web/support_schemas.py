@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, RootModel
 
 from gateway.web.schemas import Id, MessageText, Name, Request, Shape, Time
 
@@ -77,10 +77,8 @@ class StaffTicket(Ticket):
     last_message: LastMessage | None
 
 
-class EitherTicket(Shape):
+class EitherTicket(RootModel[Ticket | StaffTicket]):
     """A ticket, in the view of whoever asked."""
-
-    ticket: Ticket | StaffTicket
 
 
 class StaffTickets(Shape):
