@@ -35,6 +35,7 @@ def build_app(services: Services) -> web.Application:
 async def _background(app: web.Application) -> AsyncIterator[None]:
     services, support = app[SERVICES], app[SUPPORT]
     services.metrics.watch(services.hub, services.turns)
+    services.pending.watchers.append(services.metrics.clarification)
     tasks = [
         asyncio.create_task(services.turns.serve(), name="turn leases"),
         asyncio.create_task(services.hub.ping_for_ever(), name="stream pings"),

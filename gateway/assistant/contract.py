@@ -130,6 +130,16 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Sight:
+    """What a message asks for, and whether that is sure: `documents`, `connector`, `tool`, `conversation` or
+    `greeting`.
+    """
+
+    kind: str
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Readiness:
     """What the AI server says of itself; `reachable` false when it does not answer."""
 
@@ -154,6 +164,14 @@ class Assistant(Protocol):
 
         Raises:
             NotReady: the AI server cannot be reached.
+        """
+        ...
+
+    async def detect(self, project_id: str, assistant: str, text: str, language: str) -> Sight:
+        """Say what a message would ask for; no effect.
+
+        Raises:
+            PasseurError: the AI server cannot say.
         """
         ...
 

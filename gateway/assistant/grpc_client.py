@@ -20,10 +20,11 @@ from gateway.assistant.contract import (
     Problem,
     Readiness,
     Result,
+    Sight,
     Step,
 )
 from gateway.assistant.grpc_errors import from_rpc
-from shared.errors import NotFound, NotReady
+from shared.errors import FailedPrecondition, NotFound, NotReady
 from shared.pb.passeur.v1 import (
     assistant_pb2,
     assistant_pb2_grpc,
@@ -101,7 +102,18 @@ class GrpcAssistant:
             await self._call(self._assistant.ExplainTurn, request)
         except NotFound:
             return False
+        except FailedPrecondition:
+            return True  # known, without a journal line: it still runs, or was cut off
         return True
+
+    async def detect(self, project_id: str, assistant: str, text: str, language: str) -> Sight:
+        """Say what a message would ask for."""
+        request = assistant_pb2.DetectIntentRequest(
+            project_id=project_id, assistant=assistant, message=text, language_hint=language
+        )
+        found = await self._call(self._assistant.DetectIntent, request)
+        kind = assistant_pb2.IntentKind.Name(found.intent.kind).removeprefix("INTENT_KIND_").lower()
+        return Sight(kind, found.confidence == assistant_pb2.CONFIDENCE_HIGH)
 
     async def cancel(self, project_id: str, idempotency_key: str) -> bool:
         """Stop a turn; a turn that the AI server does not know was not running."""

@@ -37,7 +37,7 @@ def ask_search(
     terms: Sequence[str], service: Mapping[str, Any], suggestions: Sequence[str], *, elsewhere: bool
 ) -> ServerText:
     """Say that nothing was found, and offer each word alone, another service, or a new term."""
-    options = [{language: said.format(word=plain(word)) for language, said in _ALONE.items()} for word in suggestions]
+    options = [{language: said.format(word=word) for language, said in _ALONE.items()} for word in suggestions]
     if elsewhere:
         options.append(dict(_ELSEWHERE))
     key = "support_clarify_search" if options else "support_clarify_search_term"
@@ -52,8 +52,8 @@ def again(text: ServerText, key: str) -> ServerText:
 
 def label(candidate: Mapping[str, Any]) -> Mapping[str, str]:
     """Read what a candidate is called, by language; its type and instance when it has no label."""
-    given = {str(language): plain(str(text)) for language, text in dict(candidate.get("label") or {}).items()}
-    return given or {FALLBACK: plain(name_of(candidate))}
+    given = {str(language): str(text) for language, text in dict(candidate.get("label") or {}).items()}
+    return given or {FALLBACK: name_of(candidate)}
 
 
 def name_of(candidate: Mapping[str, Any]) -> str:
@@ -76,7 +76,7 @@ def option_label(option: Mapping[str, str], language: str) -> str:
 
 def numbered(options: Sequence[Mapping[str, str]], language: str) -> str:
     """List the options as Markdown, numbered from 1."""
-    return "\n".join(f"{number}. {option_label(each, language)}" for number, each in enumerate(options, start=1))
+    return "\n".join(f"{number}. {plain(option_label(each, language))}" for number, each in enumerate(options, start=1))
 
 
 def plain(text: str) -> str:

@@ -14,12 +14,28 @@ if TYPE_CHECKING:
 
 TURN_STEP: Final = "turn.step"
 
-__all__ = ["MESSAGE_CREATED", "READ", "TURN_STEP", "done_data", "message_created", "read", "turn_done"]
+__all__ = ["MESSAGE_CREATED", "READ", "TURN_STEP", "clarifying", "done_data", "message_created", "read", "turn_done"]
 
 
 def turn_done(turn: TurnRecord, outcome: str, problem: Mapping[str, Any] | None) -> NewEvent:
     """Tell that a turn is over: always its last event, whatever happened."""
     return NewEvent(TURN_STEP, done_data(turn, outcome, problem), "support", turn.conversation_id, turn.id)
+
+
+def clarifying(turn: TurnRecord) -> NewEvent:
+    """Tell that a turn asks back: the message that follows is a question, and nothing more comes until a reply."""
+    return NewEvent(TURN_STEP, clarify_data(turn), "support", turn.conversation_id, turn.id)
+
+
+def clarify_data(turn: TurnRecord) -> dict[str, Any]:
+    """Write that step as plain data."""
+    return {
+        "conversation_id": turn.conversation_id,
+        "turn_id": turn.id,
+        "message_id": turn.ai_message_id,
+        "step": "clarify",
+        "detail": "",
+    }
 
 
 def done_data(turn: TurnRecord, outcome: str, problem: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from gateway.assistant.contract import HistoryMessage, Outcome, Question
 from gateway.conversation.history import MESSAGE_LIMIT, select_history
-from gateway.conversation.model import AttachedFile, Message, Role, staff_stream_id, visitor_stream_id
+from gateway.conversation.model import (
+    AnswerFacts,
+    AttachedFile,
+    Kind,
+    Message,
+    Role,
+    staff_stream_id,
+    visitor_stream_id,
+)
 from gateway.conversation.title import title_of
+from gateway.pending.contract import AskedLocally, Resumed
 from gateway.storage.contract import TurnRecord
 from gateway.turns import announcement
 from gateway.turns.question import to_plain
@@ -23,6 +32,8 @@ if TYPE_CHECKING:
 
     from gateway.conversation.model import Conversation, Visitor
     from gateway.identity.projects import Project
+    from gateway.pending.contract import Answer
+    from gateway.pending.service import Clarifications
     from gateway.storage.transaction import Transaction
     from gateway.turns.desk import Desk
 
@@ -67,16 +78,26 @@ async def take_in(
     message: NewMessage,
     owner: str,
     now: datetime,
+    pending: Clarifications | None = None,
+    is_request: bool = False,
 ) -> TurnRecord:
-    """Keep the message and its turn. While a ticket is open the turn is over at once: people answer, not the AI.
+    """Keep the message and its turn. While a ticket is open the turn is over at once: people answer, not the AI. So it
+    is where the message only makes us ask again; a reply that answers a question of ours goes on with what it decided.
 
     Raises:
         TurnRunning: the conversation's last turn is not over.
         InvalidRequest: an attachment is not the visitor's, or was carried before.
     """
     turn_id, said_id = new_id(now), new_id(now)
-    question = await _question(tx, turn_id, visitor, project, conversation, message)
     silent = conversation.escalated
+    answer: Answer = None
+    if pending is not None and not silent:
+        said_alone = "" if message.attachment_ids else message.text
+        answer = await pending.answer(tx, conversation.id, turn_id, said_alone, is_request=is_request)
+    question = await _question(tx, turn_id, visitor, project, conversation, message)
+    if isinstance(answer, Resumed):
+        question = replace(question, text=answer.text, resolved_intent=answer.resolved_intent)
+    outcome = answer.kind if isinstance(answer, AskedLocally) else Outcome.HANDED_OVER.value if silent else None
     turn = TurnRecord(
         id=turn_id,
         conversation_id=conversation.id,
@@ -87,8 +108,8 @@ async def take_in(
         owner=owner,
         lease_until=now + LEASE,
         started_at=now,
-        outcome=Outcome.HANDED_OVER.value if silent else None,
-        ended_at=now if silent else None,
+        outcome=outcome,
+        ended_at=None if outcome is None else now,
     )
     if not await tx.turns.start(turn):
         running = await tx.turns.running_in(conversation.id)
@@ -109,7 +130,8 @@ async def take_in(
         attachments=await _carry(tx, message, visitor, said_id),
     )
     await tx.messages.add(said)
-    await _tell(tx, conversation, said, turn)
+    asked = await _ask_locally(tx, turn, answer, message.language) if isinstance(answer, AskedLocally) else None
+    await _tell(tx, conversation, said, asked, turn)
     if silent and desk is not None:
         await desk.heard(tx, conversation, said)
     return turn
@@ -150,8 +172,32 @@ async def _question(
     )
 
 
-async def _tell(tx: Transaction, conversation: Conversation, said: Message, turn: TurnRecord) -> None:
+async def _ask_locally(tx: Transaction, turn: TurnRecord, answer: AskedLocally, language: str) -> Message:
+    """Keep the question that answers the message; the AI server is not asked."""
+    asked = Message(
+        id=turn.ai_message_id,
+        conversation_id=turn.conversation_id,
+        position=await tx.conversations.take_position(turn.conversation_id, turn.started_at),
+        role=Role.AI,
+        kind=Kind.CLARIFICATION,
+        text="",
+        created_at=turn.started_at,
+        server_text=answer.text,
+        language=language,
+        turn_id=turn.id,
+        facts=AnswerFacts(answer.kind),
+    )
+    await tx.messages.add(asked)
+    return asked
+
+
+async def _tell(
+    tx: Transaction, conversation: Conversation, said: Message, asked: Message | None, turn: TurnRecord
+) -> None:
     for stream_id in await streams_of(tx, conversation):
         await tx.events.append(stream_id, announcement.message_created(said, conversation.project_id))
+        if asked is not None:
+            await tx.events.append(stream_id, announcement.clarifying(turn))
+            await tx.events.append(stream_id, announcement.message_created(asked, conversation.project_id))
         if turn.outcome is not None:
             await tx.events.append(stream_id, announcement.turn_done(turn, turn.outcome, None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.assistant.contract import Outcome, Problem, Result
@@ -14,6 +14,9 @@ from shared.errors import Exhausted, PasseurError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+PASSING_SLUGS: Final = frozenset(
+    {"provider-overloaded", "provider-cut", "not-ready", "deadline", "rate-limited", "interrupted", "aborted"}
+)
 PROVIDER_SLUGS: Final = frozenset({"provider-refused", "provider-overloaded", "provider-cut"})
 SAID_AS_IT_IS: Final = frozenset(
     {Outcome.ANSWERED, Outcome.TRUNCATED, Outcome.STOPPED, Outcome.FAILED, Outcome.INTERRUPTED}
@@ -43,6 +46,24 @@ def compose(result: Result, insufficient_count: int) -> Reply:
     if result.outcome in SAID_AS_IT_IS and result.text.strip():
         return _spoken(result, insufficient_count, problem)
     return _reply(result, Kind.NOTICE, ServerText(notice_key(result)), insufficient_count, problem)
+
+
+def clarification(result: Result, text: ServerText, insufficient_count: int) -> Reply:
+    """Make the message of a question that the AI server left open; the count of failures stays as it is."""
+    return _reply(result, Kind.CLARIFICATION, text, insufficient_count, None)
+
+
+def passing(result: Result) -> bool:
+    """Tell whether a turn failed for a reason that may be gone in a moment."""
+    if result.outcome is Outcome.INTERRUPTED:
+        return True
+    return result.outcome is Outcome.FAILED and result.problem is not None and result.problem.slug in PASSING_SLUGS
+
+
+def offering(reply: Reply, offered: ServerText) -> Reply:
+    """Put the options of a question that is open again below the notice of what failed."""
+    notice = reply.server_text or ServerText("support_notice_failed")
+    return replace(reply, server_text=replace(notice, options=offered.options))
 
 
 def notice_key(result: Result) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from gateway.assistant.contract import Outcome
-from gateway.conversation.model import Message, Role
+from gateway.conversation.model import Kind, Message, Role
+from gateway.conversation.suggestion import REPHRASE_TIMES
 from gateway.storage.contract import KeyRecord
 from gateway.turns import announcement
 from gateway.turns.intake import LEASE, NewMessage, streams_of, take_in
-from gateway.turns.reply import compose
+from gateway.turns.reply import clarification, compose, offering, passing
 from gateway.turns.runner import TurnRun
 from shared.errors import IdempotencyConflict, NotFound, NotReady, PasseurError
 from shared.ids import new_id
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway.assistant.contract import Assistant, Result
-    from gateway.conversation.model import Visitor
+    from gateway.conversation.model import Conversation, Visitor
     from gateway.events.contract import Announcer
     from gateway.identity.projects import Project
+    from gateway.pending.service import Clarifications
     from gateway.storage.contract import Store, TurnRecord
     from gateway.storage.transaction import Transaction
     from gateway.turns.desk import Desk, Enclosures
+    from gateway.turns.reply import Reply
     from shared.clock import Clock
 
 RENEW_S: Final = 10.0
@@ -57,10 +60,12 @@ class TurnService:
         *,
         desk: Desk | None = None,
         enclosures: Enclosures | None = None,
+        pending: Clarifications | None = None,
     ) -> None:
         """Take the seams; nothing runs until `serve`.
 
-        `desk` hears what visitors write while a ticket is open; `enclosures` keeps the files that go with questions.
+        `desk` hears what visitors write while a ticket is open; `enclosures` keeps the files that go with questions;
+        `pending` asks back and reads the replies, without it a question of the AI server is only a notice.
         """
         self.watchers: list[Callable[[str, float], None]] = []
         self._store = store
@@ -69,6 +74,7 @@ class TurnService:
         self._clock = clock
         self._desk = desk
         self._enclosures = enclosures
+        self._pending = pending
         self._owner = new_id(clock.now())
         self._runs: dict[str, TurnRun] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -92,6 +98,7 @@ class TurnService:
         return await asyncio.shield(taking)
 
     async def _take(self, visitor: Visitor, project: Project, message: NewMessage) -> Taken:
+        is_request = await self._is_request(project, message)
         async with self._store.transaction() as tx:
             conversation = await tx.conversations.hold(message.conversation_id)
             if conversation is None or conversation.visitor_id != visitor.id:
@@ -109,6 +116,8 @@ class TurnService:
                 message=message,
                 owner=self._owner,
                 now=now,
+                pending=self._pending,
+                is_request=is_request,
             )
             if message.key is not None:
                 await tx.keys.add(visitor.id, message.key, KeyRecord(message.digest(), turn.id), now)
@@ -116,6 +125,20 @@ class TurnService:
         if turn.outcome is None:
             self._launch(turn, streams, attached_again=False)
         return Taken(turn, f"{before.epoch}.{before.head}")
+
+    async def _is_request(self, project: Project, message: NewMessage) -> bool:
+        """Tell whether what looks like a new search term surely asks for something else."""
+        if self._pending is None or message.attachment_ids:
+            return False
+        async with self._store.transaction() as tx:
+            if not await self._pending.might_be_a_request(tx, message.conversation_id, message.text):
+                return False
+        try:
+            seen = await self._assistant.detect(project.id, message.assistant, message.text, message.language)
+        except PasseurError as exc:
+            log.info("reply_not_looked_at", reason=exc.message)
+            return False
+        return seen.sure and seen.kind in {"connector", "tool"}
 
     async def wait(self, turn_id: str) -> TurnRecord:
         """Wait until a turn is over, wherever it runs."""
@@ -247,9 +270,11 @@ class TurnService:
             if conversation.escalated:
                 await self._hand_over(tx, turn, streams)
                 return
-            reply = compose(result, conversation.insufficient_count)
-            if not await tx.turns.end(turn.id, self._owner, result.outcome.value, reply.problem, now):
+            if not await self._still_ours(tx, turn):
                 return
+            result, reply = await self._worded(tx, turn, conversation, result)
+            if not await tx.turns.end(turn.id, self._owner, result.outcome.value, reply.problem, now):
+                raise NotReady("The turn went to another gateway meanwhile.")  # and what was asked back is undone
             said = Message(
                 id=turn.ai_message_id,
                 conversation_id=turn.conversation_id,
@@ -268,9 +293,37 @@ class TurnService:
             await tx.conversations.change(turn.conversation_id, insufficient_count=reply.insufficient_count)
             done = announcement.turn_done(turn, result.outcome.value, reply.problem)
             for stream_id in streams:
+                if reply.kind is Kind.CLARIFICATION:
+                    await tx.events.append(stream_id, announcement.clarifying(turn))
                 await tx.events.append(stream_id, announcement.message_created(said, conversation.project_id))
                 await tx.events.append(stream_id, done)
         self._ended(turn, result.outcome)
+
+    async def _still_ours(self, tx: Transaction, turn: TurnRecord) -> bool:
+        current = await tx.turns.get(turn.id)
+        return current is not None and current.outcome is None and current.owner == self._owner
+
+    async def _worded(
+        self, tx: Transaction, turn: TurnRecord, conversation: Conversation, result: Result
+    ) -> tuple[Result, Reply]:
+        """Decide what is said. A question that the AI server left open is asked and kept; one that this turn answered
+        is over, or open again where the turn failed for a passing reason.
+        """
+        pending, count, question = self._pending, conversation.insufficient_count, str(turn.question["text"])
+        if pending is None:
+            return result, compose(result, count)
+        if result.outcome is Outcome.CLARIFY_CONNECTOR and result.candidates:
+            text = await pending.ask_service(tx, conversation.id, question, result.candidates)
+            return result, clarification(result, text, count)
+        if result.outcome is Outcome.CLARIFY_SEARCH and result.failed_search is not None:
+            asked = await pending.ask_search(tx, conversation.id, turn.id, question, result.failed_search)
+            if asked is not None:
+                return result, clarification(result, asked, count)
+            in_vain = replace(result, outcome=Outcome.INSUFFICIENT_CONTEXT)
+            return in_vain, compose(in_vain, max(count, REPHRASE_TIMES))
+        offered = await pending.settle(tx, turn.id, passing=passing(result))
+        reply = compose(result, count)
+        return result, reply if offered is None else offering(reply, offered)
 
     async def _hand_over(self, tx: Transaction, turn: TurnRecord, streams: tuple[str, ...]) -> None:
         """End a turn in silence: while it ran a ticket was opened, and people have the word."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway.turns.announcement import done_data, message_created
+from gateway.conversation.model import Kind
+from gateway.turns.announcement import clarify_data, done_data, message_created
 from gateway.turns.service import NewMessage
 from gateway.web import schemas
 from gateway.web.answers import answer
@@ -83,6 +84,8 @@ async def _replayed(services: Services, caller: Caller, turn: TurnRecord) -> lis
     created = [message_created(each, caller.project.id) for each in messages if each is not None]
     done = encoder.view("turn.step", done_data(turn, str(turn.outcome), turn.problem), caller.language)
     views = [(each.type, encoder.view(each.type, each.data, caller.language)) for each in created]
+    if messages[-1] is not None and messages[-1].kind is Kind.CLARIFICATION:
+        views.insert(1, ("turn.step", clarify_data(turn)))
     return [encoder.passing(*each) for each in (*views, ("turn.step", done))]
 
 

@@ -38,6 +38,17 @@ class GatewayMetrics:
             self.registry, "passeur_gateway_turn_seconds", "From message to published answer.", (), metrics.SECONDS
         )
 
+        self._clarifications = metrics.counter(
+            self.registry,
+            "passeur_gateway_clarifications",
+            "Questions asked back, and what became of them.",
+            ("kind", "event"),
+        )
+
+    def clarification(self, kind: str, event: str) -> None:
+        """Count a question that was asked, or its resolution."""
+        self._clarifications.labels(kind, event).inc()
+
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request."""
         self._requests.labels(method if method in METHODS else metrics.OTHER, route, str(status)).inc()

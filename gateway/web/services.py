@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gateway.identity.origins import HostGuard
     from gateway.identity.projects import Projects
     from gateway.identity.sessions import SessionService
+    from gateway.pending.service import Clarifications
     from gateway.storage.contract import Store
     from gateway.turns.service import TurnService
     from gateway.web.support import Support
@@ -73,6 +74,7 @@ class Services:
     clock: Clock
     static: Path
     support: Support
+    pending: Clarifications
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     metrics: GatewayMetrics = field(default_factory=GatewayMetrics)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from gateway.conversation.clarification_text import option_label
 from gateway.conversation.model import Conversation, Kind, Message, Role, ServerText
 from gateway.conversation.texts import render
 from gateway.web.rendering import render_markdown, render_plain
@@ -44,10 +45,19 @@ def message_view(message: Message, project: Project, language: str) -> dict[str,
         "cost_estimated": facts is not None and facts.estimated and project.expose_cost,
         "duration_ms": None if facts is None else facts.duration_ms,
         "unverified": facts is not None and facts.unverified,
+        "choices": choices(message, language),
         "author": None if message.author is None else asdict(message.author),
         "attachments": [asdict(each) for each in message.attachments],
         "created_at": message.created_at.isoformat(),
     }
+
+
+def choices(message: Message, language: str) -> list[dict[str, str]]:
+    """Show what a question offers: what a button says, and the reply that it sends."""
+    options = () if message.server_text is None else message.server_text.options
+    return [
+        {"label": option_label(each, language), "reply": str(number)} for number, each in enumerate(options, start=1)
+    ]
 
 
 def conversation_view(

@@ -21,6 +21,7 @@ from gateway.assistant.contract import (
     Question,
     Readiness,
     Result,
+    Sight,
     Step,
     TurnEvent,
 )
@@ -106,6 +107,7 @@ class ScriptedAssistant:
         self.questions: list[Question] = []
         self.asked_contexts: list[Sequence[Mapping[str, tuple[str, ...]]]] = []
         self.state = Readiness(True, "ready")
+        self.sights: dict[str, Sight] = {}
         self.down = False
         self.started = 0
         self.summaries_asked: list[tuple[str, tuple[HistoryMessage, ...], str]] = []
@@ -146,6 +148,10 @@ class ScriptedAssistant:
     async def knows(self, project_id: str, idempotency_key: str) -> bool:
         self._reach()
         return idempotency_key in self._turns
+
+    async def detect(self, project_id: str, assistant: str, text: str, language: str) -> Sight:
+        self._reach()
+        return self.sights.get(text, Sight("documents", sure=True))
 
     async def cancel(self, project_id: str, idempotency_key: str) -> bool:
         self._reach()

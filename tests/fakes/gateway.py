@@ -24,6 +24,7 @@ from gateway.events.hub import Hub
 from gateway.identity.origins import HostGuard
 from gateway.identity.projects import Project, Projects, PublicKey
 from gateway.identity.sessions import SessionService, digest
+from gateway.pending.service import Clarifications
 from gateway.storage.sqlite import open_sqlite
 from gateway.storage.staff import StaffMember, StaffRole
 from gateway.turns.service import TurnService
@@ -106,11 +107,15 @@ async def open_services(
     hub = Hub(HttpEncoder(known), clock)
     store = await open_sqlite(folder, clock, hub)
     hub.bind(store)
+    pending = Clarifications(clock)
     support = open_support(
         store, hub, assistant, darkroom or ChildDarkroom(), projects=known, clock=clock, folder=folder / "attachments",
+        pending=pending,
         operator_token_hash=digest(OPERATOR_TOKEN),
     )  # fmt: skip
-    turns = TurnService(store, assistant, hub, clock, desk=support.tickets, enclosures=support.attachments)
+    turns = TurnService(
+        store, assistant, hub, clock, desk=support.tickets, enclosures=support.attachments, pending=pending
+    )
     support.meet(turns)
     services = Services(
         store=store,
@@ -124,6 +129,7 @@ async def open_services(
         clock=clock,
         static=static,
         support=support,
+        pending=pending,
     )
     try:
         yield services
