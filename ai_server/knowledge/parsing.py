@@ -1,14 +1,32 @@
-"""Where documents are parsed: behind one small door, so that untrusted files can be kept away from the server."""
+"""Where documents are parsed: a child process with limits on time, memory and output, behind one small door.
+
+A file from outside may be made to loop, to unpack without end, or to crash its reader. The child takes the blow; the
+server says so in that file's line and goes on with the next.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol
+import resource
+import signal
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ai_server.knowledge import documents
+from ai_server.knowledge.loaders.model import TEXT_LIMIT, Rejected
+from shared.children import Child, ChildDied
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from ai_server.knowledge.loaders.model import Loaded
+
+PROCESSOR_SECONDS: Final = 5.0
+"""Most processor time for one file."""
+WALL_SECONDS: Final = 60.0
+"""Most time on the wall for one file, on however busy a machine; then the child is killed."""
+MEMORY_LIMIT: Final = 512 * 1024 * 1024
+"""Most address space that the child may take beyond what it has when it starts."""
+NICENESS: Final = 10
 
 
 class Parser(Protocol):
@@ -28,7 +46,7 @@ class Parser(Protocol):
 
 
 class ThreadParser:
-    """Parses in a thread of this process: for formats whose readers are bounded by the size of the file."""
+    """Parses in a thread of this process: for tests, and for files that are our own."""
 
     async def load(self, name: str, data: bytes) -> Loaded:
         """Read a document; see `Parser`."""
@@ -36,3 +54,65 @@ class ThreadParser:
 
     async def close(self) -> None:
         """Nothing to release."""
+
+
+class ChildParser:
+    """Parses in a child process that is begun anew after any file that hit a limit."""
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self._child = Child(_limit_memory, MEMORY_LIMIT, niceness=NICENESS)
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id, while it lives."""
+        return self._child.pid
+
+    async def load(self, name: str, data: bytes) -> Loaded:
+        """Read a document; see `Parser`."""
+        try:
+            return await self._child.call_within(WALL_SECONDS, load_within_limits, name, data)
+        except OutOfBounds as exc:
+            self._child.kill()  # What is left of its memory and state is not to be trusted.
+            raise Rejected(str(exc)) from exc
+        except ChildDied as exc:
+            raise Rejected(f"its reader broke off: {exc}") from exc
+
+    async def close(self) -> None:
+        """End the child; idempotent."""
+        await self._child.close()
+
+
+class OutOfBounds(Rejected):
+    """A file that hit a limit."""
+
+
+def _limit_memory(beyond: int) -> None:
+    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - a kernel table, not a file
+        pages = int(file.read().split()[0])
+    limit = pages * resource.getpagesize() + beyond
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    signal.signal(signal.SIGPROF, _out_of_time)
+
+
+def _out_of_time(_: int, __: FrameType | None) -> None:
+    raise OutOfBounds(f"it takes more than {PROCESSOR_SECONDS:g} s of processor time to read")
+
+
+def load_within_limits(name: str, data: bytes) -> Loaded:
+    """Read a document in the child; its limits are on.
+
+    Raises:
+        OutOfBounds: too much time, memory or text.
+        Rejected: its loader says why.
+    """
+    signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
+    try:
+        loaded = documents.load(name, data)
+    except MemoryError as exc:
+        raise OutOfBounds(f"it takes more than {MEMORY_LIMIT // 1024 // 1024} MiB of memory to read") from exc
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    if sum(len(block.text) for block in loaded.blocks) > TEXT_LIMIT:
+        raise OutOfBounds(f"it holds more than {TEXT_LIMIT:,} characters: split it")
+    return loaded

@@ -9,6 +9,7 @@ import numpy as np
 
 from ai_server.knowledge import sentences
 from ai_server.knowledge.contract import Hit, Retrieval, SentenceHit
+from ai_server.knowledge.gate import Signals
 from ai_server.knowledge.lexical import terms
 
 if TYPE_CHECKING:
@@ -33,6 +34,15 @@ class Ranked:
     sentence: NDArray[np.float32]
     coverage: NDArray[np.float32]
     shares: NDArray[np.float32]
+
+    def signals(self, place: int) -> Signals:
+        """Give what the gate decides by for the passage at a place (0 is best)."""
+        return Signals(
+            similarity=float(self.whole[place]),
+            best_sentence=float(self.sentence[place]),
+            coverage=float(self.coverage[place]),
+            lexical_share=float(self.shares[place]),
+        )
 
 
 def rank(snapshot: Snapshot, rows: NDArray[np.int64], query: NDArray[np.float32], question: list[str]) -> Ranked:
@@ -69,6 +79,7 @@ def retrieve(
         "best_sentence": float(ranked.sentence[: len(hits)].max()),
         "coverage": float(ranked.coverage[: len(hits)].max()),
         "lexical_share": float(ranked.shares[: len(hits)].max()),
+        "evidence": max(gate.score(ranked.signals(place)) for place in range(len(hits))),
         "score": float(ranked.scores[0]),
         "gap": float(ranked.scores[0] - ranked.scores[1]) if len(ranked.rows) > 1 else 0.0,
     }
@@ -79,13 +90,12 @@ def _hit(snapshot: Snapshot, ranked: Ranked, place: int, query: NDArray[np.float
     row = int(ranked.rows[place])
     chunk = snapshot.entries[row].chunk
     distance = 1.0 - float(ranked.whole[place])
-    closest = 1.0 - float(max(ranked.whole[place], ranked.sentence[place]))
     found = snapshot.sentence_similarities(row, query)
     return Hit(
         chunk=chunk,
         distance=min(max(distance, 0.0), 2.0),
         score=float(ranked.scores[place]),
-        kept=gate.passes(closest, float(ranked.coverage[place])),
+        kept=gate.passes(ranked.signals(place)),
         sentences=tuple(
             SentenceHit(text, float(similarity))
             for text, similarity in zip(sentences.split(chunk.text), found, strict=False)

@@ -23,7 +23,7 @@ from ai_server.knowledge.contract import (
 from ai_server.knowledge.durable import IndexLost
 from ai_server.knowledge.index import ChromaIndex
 from ai_server.knowledge.library import Library
-from ai_server.knowledge.parsing import ThreadParser
+from ai_server.knowledge.parsing import ChildParser
 from ai_server.knowledge.sources import SourceBook
 from ai_server.knowledge.sync import SourceSync, SyncTools
 from shared.errors import InvalidRequest, NotFound, NotReady, SyncRunning
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         SyncEvent,
     )
     from ai_server.knowledge.durable import DurableIndex
+    from ai_server.knowledge.parsing import Parser
     from ai_server.storage.contract import DocumentRow, IndexRegistry
     from shared.clock import Clock
 
@@ -73,6 +74,7 @@ class KnowledgeService:
         clock: Clock,
         *,
         index: DurableIndex | None = None,
+        parser: Parser | None = None,
     ) -> None:
         """Wire up; nothing runs until `start`.
 
@@ -83,11 +85,12 @@ class KnowledgeService:
             data_dir: the AI server's own folder; the index goes to `index/`, managed sources to `managed/`.
             clock: time.
             index: the durable index; None: Chroma in a child process, in `index/`.
+            parser: reads files; None: in a child process with limits.
         """
         self._index: DurableIndex = index or ChromaIndex(data_dir / "index")
         self._registry = registry
         self._clock = clock
-        self._parser = ThreadParser()
+        self._parser: Parser = parser or ChildParser()
         self._book = SourceBook(data_dir / "index" / "sources.json")
         self._libraries = {
             project.project_id: Library(project, embedders[project.project_id], self._index, registry)

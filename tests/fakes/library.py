@@ -17,6 +17,7 @@ from ai_server.knowledge.contract import (
     SyncSummary,
 )
 from ai_server.knowledge.durable import DurableIndex
+from ai_server.knowledge.parsing import ThreadParser
 from ai_server.knowledge.service import KnowledgeService
 from shared.clock import SystemClock
 from tests.fakes.durable_index import MemoryDurableIndex
@@ -64,7 +65,13 @@ class Desk:
     def fresh(self) -> KnowledgeService:
         """The service as a restart would make it."""
         return KnowledgeService(
-            [self.project], {"demo": self.embedder}, self.registry, self.folder / "ai", SystemClock(), index=self.index
+            [self.project],
+            {"demo": self.embedder},
+            self.registry,
+            self.folder / "ai",
+            SystemClock(),
+            index=self.index,
+            parser=ThreadParser(),
         )
 
     def source(self, name: str = "handbook", root: Path | None = None) -> SourceSpec:

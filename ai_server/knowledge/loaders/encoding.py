@@ -16,6 +16,8 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_LEGACY: Final = ("cp1252", "iso8859_15", "mac_roman", "cp1251", "koi8_r", "shift_jis", "gb18030", "euc_kr")
+_WESTERN: Final = frozenset({"cp1252", "iso8859_1", "latin_1", "iso8859_15"})
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u2028\u2029]")
 _NUL_SHARE: Final = 0.001
 
@@ -40,11 +42,25 @@ def decode(data: bytes) -> tuple[str, str]:
         return clean(data.decode("utf-8")), "utf-8"
     except UnicodeDecodeError:
         pass
+    return _guessed(data)
+
+
+def _guessed(data: bytes) -> tuple[str, str]:
+    """Decide a legacy encoding: by statistics where the extra is installed, else Windows-1252 if it fits."""
     try:
-        text = data.decode("cp1252")
-    except UnicodeDecodeError as exc:
-        raise Rejected("its encoding is not recognised: save it as UTF-8") from exc
-    return clean(text), "cp1252"
+        from charset_normalizer import from_bytes
+    except ModuleNotFoundError:
+        best = None
+    else:
+        best = from_bytes(data, cp_isolation=list(_LEGACY)).best()
+    name = best.encoding if best is not None else "cp1252"
+    # What Western statistics take for Latin-1 or a Central European page is nearly always Windows-1252.
+    for candidate in dict.fromkeys(("cp1252", name) if name in _WESTERN else (name, "cp1252")):
+        try:
+            return clean(data.decode(candidate)), candidate
+        except UnicodeDecodeError:
+            continue
+    raise Rejected("its encoding is not recognised: save it as UTF-8")
 
 
 def clean(text: str) -> str:

@@ -40,6 +40,16 @@ def load(data: bytes, *, mdx: bool) -> Loaded:
     )
 
 
+def load_markdown(data: bytes) -> Loaded:
+    """Read Markdown."""
+    return load(data, mdx=False)
+
+
+def load_mdx(data: bytes) -> Loaded:
+    """Read MDX."""
+    return load(data, mdx=True)
+
+
 class _Reader:
     """Walks the tokens of one document."""
 

