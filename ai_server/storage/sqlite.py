@@ -5,11 +5,10 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Final
 
-import structlog
-
 from ai_server.storage import stores
 from ai_server.storage.sqlite_connection import InstanceLock, Tuning
 from ai_server.storage.sqlite_writer import SqliteWriter
+from shared import logs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 INSTANCE: Final = 0
 """There is never a second process, so all of them have the same number."""
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 class SqliteStateStore:
@@ -64,7 +63,7 @@ class SqliteStateStore:
         except BaseException:
             await self.close()
             raise
-        log.info("state_store_open", path=str(self._path), sqlite=sqlite3.sqlite_version, journal="wal, exclusive")
+        log.info("state store open", kind="sqlite", path=str(self._path), sqlite=sqlite3.sqlite_version, journal="wal, exclusive")
 
     async def probe(self) -> None:
         """Write and sync one small row."""

@@ -14,6 +14,7 @@ from ai_server.storage import sqlite_writer
 from ai_server.storage.contract import Budget, BudgetScope, Period, ScopeKind
 from ai_server.storage.sqlite import SqliteStateStore
 from ai_server.storage.sqlite_connection import guard, has_reset_bug, version_of
+from ai_server.storage.statements import Statement
 from shared.errors import BudgetExhausted, InvalidRequest, NotReady
 from shared.ids import new_id
 from tests.contracts.test_state_store import NOW, PROJECT, at_cost, call, project_budget, request_for
@@ -128,6 +129,51 @@ async def test_a_full_disk_refuses_work_and_serves_again_once_there_is_room(stor
     listed = await store.ledger.reservations("demo", None, 10, "")
     assert [each.new.key for each in listed] == ["after", "before"]
     assert await store.ledger.audit() == []
+
+
+async def test_a_file_that_another_program_keeps_locked_is_named_and_opened_once_it_is_free(store, path):
+    await store.close()
+    other = sqlite3.connect(path)
+    other.execute("PRAGMA locking_mode = EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(NotReady, match="another process has it open"):
+        await store.open()
+    other.close()
+    await store.open()
+    await store.probe()
+
+
+async def test_a_read_only_file_refuses_work_and_serves_again_once_it_is_writable(store, path):
+    """Root may write anything, so SQLite itself is told to refuse: the fault ends with the connection."""
+    await store.ledger.reserve(call("before", 1), [])
+    store._writer._queries = {**store._writer._queries, "refuse": "PRAGMA query_only = ON"}
+
+    def refuse():
+        yield Statement("refuse", {})
+
+    await store._writer.run(refuse)
+    with pytest.raises(NotReady, match="read-only"):
+        await store.probe()
+    await store.probe()
+    assert await store.ledger.audit() == []
+
+
+async def test_a_damaged_file_is_named(store, path):
+    for number in range(50):
+        await store.ledger.reserve(call(f"k{number}", 1), [])
+    await store.close()
+    content = bytearray(path.read_bytes())
+    content[4096 : len(content) // 2] = os.urandom(len(content) // 2 - 4096)
+    path.write_bytes(content)
+    damaged = reopened(path)
+    with pytest.raises(NotReady, match="damaged"):
+        await _opened_and_audited(damaged)
+    await damaged.close()
+
+
+async def _opened_and_audited(store):
+    await store.open()
+    await store.ledger.audit()
 
 
 async def test_text_that_cannot_be_stored_is_refused_alone(store):
