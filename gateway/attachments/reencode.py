@@ -51,20 +51,22 @@ def _write(picture):  # noqa: ANN001, ANN202 - Pillow is an extra and only known
     from PIL import Image
 
     transparent = "A" in picture.getbands() or "transparency" in picture.info
-    if transparent and picture.convert("RGBA").getextrema()[3][0] < 255:  # noqa: PLR2004 - opaque
+    picture = picture.convert("RGBA" if transparent else "RGB")
+    picture.info = {}  # comments and other notes of the original would be written along
+    if transparent and picture.getextrema()[3][0] < 255:  # noqa: PLR2004 - opaque
         out = io.BytesIO()
-        picture.convert("RGBA").save(out, "PNG", optimize=False)
+        picture.save(out, "PNG")
         if out.tell() <= OUTPUT_LIMIT:
             return out.getvalue(), "image/png"
         ground = Image.new("RGB", picture.size, "white")
-        ground.paste(picture.convert("RGBA"), mask=picture.convert("RGBA").getchannel("A"))
+        ground.paste(picture, mask=picture.getchannel("A"))
         picture = ground
     picture = picture.convert("RGB")
     for side in SIDES:
         picture.thumbnail((side, side))
         for quality in QUALITIES:
             out = io.BytesIO()
-            picture.save(out, "JPEG", quality=quality, exif=b"", icc_profile=None)
+            picture.save(out, "JPEG", quality=quality)
             if out.tell() <= OUTPUT_LIMIT:
                 return out.getvalue(), "image/jpeg"
     raise ValueError("too large however small")
