@@ -49,6 +49,7 @@ def test_no_function_is_longer_than_a_page():
     long = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
         for path in CODE
+        if "migrations" not in path.parts  # a list of tables reads best as one
         for node in functions(path)
         if (node.end_lineno or 0) - node.lineno + 1 > LONGEST_FUNCTION
     ]

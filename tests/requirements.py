@@ -1,0 +1,414 @@
+"""Behaviours that people rely on, where each comes from, and the tests that show it.
+
+`tests/architecture/test_requirements.py` fails when a behaviour has no test, or names one that is not there. A test is
+named `file::function` below `tests/`. Sources: D = the design's section, C = the contracts, P = a promise, S = a public
+report (its number in the list of cases), I = an issue, O = ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """One sentence that must stay true."""
+
+    key: str
+    sentence: str
+    source: str
+    tests: tuple[str, ...]
+
+
+def _b(key: str, sentence: str, source: str, *tests: str) -> Behaviour:
+    return Behaviour(key, sentence, source, tests)
+
+
+TURNS = "integration/ai_server/test_turns.py::"
+LIFE = "integration/ai_server/test_life.py::"
+REFUSALS = "integration/ai_server/test_refusals.py::"
+PROCESS = "integration/ai_server/test_process.py::"
+STORE = "contracts/test_state_store.py::"
+GATEWAY = "integration/gateway/"
+SUPPORT = "integration/support/"
+SYNC = "unit/knowledge/test_sync.py::"
+
+BEHAVIOURS = (
+    # ---------------------------------------------------------------- the turn
+    _b(
+        "turn-stream",
+        "A question is answered as steps, then text, then one cited result",
+        "D3",
+        TURNS + "test_a_question_is_streamed_in_steps_then_text_then_one_cited_result",
+    ),
+    _b(
+        "turn-greeting",
+        "A plain greeting is answered locally",
+        "D3",
+        TURNS + "test_a_greeting_is_answered_without_documents_or_model",
+    ),
+    _b(
+        "turn-insufficient",
+        "Nothing relevant: nothing is generated",
+        "D3",
+        TURNS + "test_without_a_relevant_passage_nothing_is_generated",
+        TURNS + "test_empty_output_and_the_unsupported_marker_are_insufficient_context",
+    ),
+    _b(
+        "turn-idempotent",
+        "The same key and body is one call and one answer; another body is refused",
+        "C, P5",
+        TURNS + "test_the_same_key_and_body_gives_the_same_answer_for_one_call",
+        TURNS + "test_the_same_key_with_another_body_is_a_conflict",
+    ),
+    _b(
+        "turn-attach",
+        "Attaching to a running turn replays it, then goes on live",
+        "D3",
+        TURNS + "test_attaching_to_a_running_turn_replays_it_as_one_delta_then_goes_on_live",
+    ),
+    _b(
+        "turn-detached",
+        "A detached turn outlives its caller; another is stopped and settled",
+        "D3",
+        TURNS + "test_a_detached_turn_outlives_its_caller",
+        TURNS + "test_the_caller_leaving_stops_a_turn_that_is_not_detached_and_it_is_settled",
+    ),
+    _b("turn-stop", "Stop keeps what was said", "D3", TURNS + "test_stop_keeps_what_was_said_and_is_idempotent"),
+    _b(
+        "turn-follow-up",
+        "A follow-up is searched with what it refers to",
+        "D3",
+        TURNS + "test_a_follow_up_is_searched_with_its_subject",
+        "unit/answering/test_reading_the_question.py::test_a_chain_of_follow_ups_keeps_the_subject",
+    ),
+    _b("turn-explain", "A past turn explains itself", "D3", TURNS + "test_a_turn_explains_itself_afterwards"),
+    _b(
+        "turn-crash",
+        "What a dead process left is told truthfully, and the ledger adds up",
+        "I2",
+        TURNS + "test_a_turn_that_a_dead_process_left_is_told_truthfully",
+        "e2e/test_crash_walk.py::test_a_killed_ai_server_leaves_a_true_message_and_a_held_reservation",
+        "e2e/test_crash_walk.py::test_a_killed_gateway_gives_the_whole_answer_when_it_comes_back_for_one_call",
+        "e2e/test_crash_walk.py::test_a_killed_index_child_costs_no_answer",
+    ),
+    _b(
+        "never-mute",
+        "With the budget spent or every provider down, quotes are still given, labelled",
+        "D2",
+        TURNS + "test_a_spent_budget_means_economy_mode_not_silence",
+        TURNS + "test_a_failed_provider_hands_over_to_the_next_and_the_last_resort_is_economy",
+    ),
+    _b(
+        "citations-true",
+        "Markers are mapped to retrieved, readable chunks; unknown ones are dropped; documents cannot speak in markers",
+        "D3, P26",
+        "unit/answering/test_citations.py::test_only_kept_chunks_have_a_marker",
+        "unit/answering/test_markers.py::test_a_document_cannot_speak_in_markers",
+        "unit/answering/test_citations.py::test_title_and_link_are_the_documents_and_the_quote_is_the_sentence_meant",
+    ),
+    _b(
+        "extractive-verbatim",
+        "The embedded generator invents nothing",
+        "D2",
+        "unit/chains/test_extractive.py::test_every_word_of_an_answer_stands_in_a_passage",
+    ),
+    # ---------------------------------------------------------------- the AI server's life
+    _b(
+        "listener-first",
+        "The listener answers before its dependencies are up",
+        "D3",
+        LIFE + "test_the_listener_answers_before_its_dependencies_are_up",
+    ),
+    _b(
+        "readiness-true",
+        "Readiness flips within 2 s both ways and is down exactly when work would fail",
+        "P17",
+        LIFE + "test_health_follows_a_store_that_cannot_write_both_ways_within_two_seconds",
+        LIFE + "test_an_index_child_that_died_degrades_and_answers_go_on",
+    ),
+    _b(
+        "drain",
+        "SIGTERM refuses new turns, finishes running ones and closes the store last",
+        "P18, S E1",
+        LIFE + "test_draining_refuses_new_turns_finishes_running_ones_and_closes_the_store_last",
+        LIFE + "test_a_handler_that_still_cleans_up_is_waited_for_before_the_store_closes",
+    ),
+    _b(
+        "inner-cancel",
+        "A cancellation inside a handler reaches the client",
+        "S E3",
+        REFUSALS + "test_an_inner_cancellation_reaches_the_client_as_aborted",
+    ),
+    _b(
+        "message-limit",
+        "A message over 4 MiB is refused with the limit, and the connection stays usable",
+        "S E6",
+        REFUSALS + "test_a_message_over_the_limit_is_refused_with_the_limit_and_the_connection_stays_usable",
+    ),
+    _b(
+        "faults-at-once",
+        "Wrong settings are all told at once, with exit code 2",
+        "D8",
+        PROCESS + "test_every_fault_is_printed_at_once_and_the_exit_code_is_2",
+        "unit/gateway/test_settings.py::test_every_wrong_setting_is_told_at_once",
+    ),
+    _b(
+        "later-features",
+        "Rpcs of later features say so and name themselves",
+        "I2",
+        REFUSALS + "test_later_features_say_so_and_name_themselves",
+    ),
+    _b(
+        "bad-text",
+        "Empty, blank, endless and broken text is refused with its field",
+        "I2",
+        "unit/shared/test_text.py::test_text_that_cannot_be_taken_says_why_and_where",
+        REFUSALS + "test_every_bound_is_told_with_its_field",
+        GATEWAY + "test_bad_input.py::test_half_a_surrogate_pair_is_refused",
+    ),
+    # ---------------------------------------------------------------- money
+    _b(
+        "no-overspend",
+        "Of racers for one budget, exactly as many are admitted as fit",
+        "P3, S A1",
+        STORE + "test_of_eight_racers_for_one_call_exactly_one_is_admitted",
+    ),
+    _b(
+        "new-user-budget",
+        "The first calls of a new user meet the budget made for them",
+        "S A2",
+        STORE + "test_eight_first_calls_of_a_new_user_meet_the_budget_made_for_them",
+    ),
+    _b(
+        "resolve-once",
+        "A reservation resolves once",
+        "P4",
+        STORE + "test_another_cost_after_a_settlement_is_refused",
+        STORE + "test_a_void_after_a_settlement_is_refused",
+    ),
+    _b(
+        "unknown-not-free",
+        "What was pending at start is held; an unknown cost is the ceiling, flagged",
+        "P6",
+        STORE + "test_what_was_pending_at_start_is_held_and_resolved_once",
+        "unit/ledger/test_model.py::test_what_is_not_surely_known_costs_the_ceiling",
+    ),
+    _b(
+        "midnight",
+        "Budgets roll at local midnight, to the second",
+        "S A11",
+        STORE + "test_a_budget_rolls_at_local_midnight_to_the_second",
+        "unit/storage/test_windows.py::test_a_day_in_paris_is_23_hours_when_summer_time_begins",
+    ),
+    _b(
+        "one-door",
+        "No paid call without a reservation",
+        "D3",
+        "architecture/test_one_door_to_paid_work.py::test_every_paid_call_site_is_known",
+        "architecture/test_one_door_to_paid_work.py::test_only_the_meter_makes_a_permit",
+    ),
+    _b(
+        "cancel-safe",
+        "A cancelled caller leaves no transaction open",
+        "S D3",
+        STORE + "test_cancelled_callers_leave_complete_operations_behind",
+        "contracts/test_gateway_store.py::test_a_cancelled_caller_leaves_no_transaction_open",
+    ),
+    _b(
+        "bill-is-invoice",
+        "The ledger is the provider's invoice, or flagged",
+        "P7",
+        "wire/test_billing_matrix.py::test_the_ledger_is_the_invoice_or_flagged",
+    ),
+    # ---------------------------------------------------------------- documents
+    _b(
+        "every-file-a-line",
+        "Every file is a document or has a reason",
+        "D3",
+        "unit/knowledge/test_folder.py::test_every_file_is_a_document_or_has_a_reason",
+        SYNC + "test_bad_files_are_each_named_and_good_ones_beside_them_are_indexed",
+    ),
+    _b(
+        "sync-life",
+        "A folder is indexed, changed, moved and emptied without leftovers",
+        "D3",
+        SYNC + "test_a_folder_is_indexed_changed_moved_and_emptied",
+    ),
+    _b(
+        "sync-rollback",
+        "A failed batch leaves nothing, and the next sync finishes",
+        "D3",
+        SYNC + "test_a_failed_batch_leaves_nothing_and_the_next_sync_finishes",
+    ),
+    _b(
+        "chunk-ids",
+        "An inserted paragraph renames nothing else",
+        "C",
+        "unit/knowledge/test_chunking.py::test_an_inserted_paragraph_renames_nothing_else",
+    ),
+    _b(
+        "rights",
+        "What is readable is what the oracle says; rights that say nothing give nothing",
+        "D3, S C4",
+        "unit/knowledge/test_rights.py::test_what_is_readable_is_what_the_oracle_says",
+        "unit/knowledge/test_rights.py::test_rights_that_say_nothing_give_nothing",
+        SYNC + "test_without_rights_nothing_is_embedded",
+    ),
+    _b(
+        "deleted-not-nearest",
+        "A deleted chunk never hides the next",
+        "S C6",
+        "contracts/test_durable_index.py::test_a_deleted_row_is_never_the_nearest",
+    ),
+    _b(
+        "model-mismatch",
+        "An index made by another model is refused with the remedy",
+        "S C14",
+        SYNC + "test_another_model_refuses_with_the_remedy_until_it_is_set_back",
+    ),
+    _b(
+        "gate",
+        "Insufficient only when both signals fail",
+        "D3",
+        "unit/knowledge/test_ranking.py::test_it_is_insufficient_only_when_both_signals_fail",
+    ),
+    # ---------------------------------------------------------------- the gateway
+    _b(
+        "rephrase-then-person",
+        "Twice rephrase, then a person; an answer begins again",
+        "D4",
+        GATEWAY + "test_turns.py::test_twice_rephrase_then_a_person_and_an_answer_begins_again",
+    ),
+    _b(
+        "one-turn",
+        "A second message while a turn runs names the running turn",
+        "D4",
+        GATEWAY + "test_turns.py::test_a_second_message_while_a_turn_runs_names_the_running_turn",
+    ),
+    _b(
+        "tab-closed",
+        "Closing the tab loses neither answer nor turn",
+        "D4",
+        GATEWAY + "test_turns.py::test_closing_the_tab_loses_neither_answer_nor_turn",
+    ),
+    _b(
+        "ai-away",
+        "With the AI server away the message is kept and the visitor is told",
+        "D2",
+        GATEWAY + "test_turns.py::test_with_the_ai_server_away_the_message_is_kept_and_the_visitor_is_told",
+    ),
+    _b(
+        "resume",
+        "A reader cut anywhere resumes exactly",
+        "P13",
+        GATEWAY + "test_streams.py::test_a_reader_cut_anywhere_resumes_exactly",
+        GATEWAY + "test_streams.py::test_events_published_exactly_while_replay_reads_are_not_lost",
+    ),
+    _b(
+        "foreign-cursor",
+        "Somebody else's cursor shows nothing",
+        "P15",
+        GATEWAY + "test_streams.py::test_a_foreign_cursor_shows_nothing_of_the_other_stream",
+    ),
+    _b(
+        "slow-reader",
+        "A slow reader is cut and others still receive",
+        "P14, S F3",
+        GATEWAY + "test_streams.py::test_a_slow_reader_is_cut_and_others_still_receive",
+    ),
+    _b(
+        "wire-text",
+        "Any text arrives identical, and no text makes an event",
+        "P16, S F4",
+        "unit/gateway/test_sse.py::test_any_text_arrives_identical_however_its_bytes_are_cut",
+        "unit/gateway/test_sse.py::test_hostile_text_is_one_event_with_all_of_its_text",
+    ),
+    _b(
+        "problems",
+        "Every error is a problem document; a fault of ours says nothing but its id",
+        "C",
+        GATEWAY + "test_bad_input.py::test_every_error_is_a_problem_document_with_an_id_to_find_it_by",
+        GATEWAY + "test_bad_input.py::test_a_fault_of_ours_says_nothing_but_its_id",
+    ),
+    _b(
+        "not-yours",
+        "Somebody else's conversation is not there",
+        "C",
+        GATEWAY + "test_conversations.py::test_someone_elses_conversation_is_not_there",
+    ),
+    _b(
+        "no-remote-request",
+        "No text of a model loads or runs anything",
+        "P33, S J6",
+        "unit/gateway/test_rendering.py::test_no_text_of_a_model_loads_or_runs_anything",
+        "e2e/test_hostile_text.py::test_hostile_answers_neither_run_nor_send_while_streaming_or_when_whole",
+    ),
+    _b(
+        "page-for-everyone",
+        "The page serves keyboard, screen reader, phone and three languages",
+        "D7",
+        "e2e/test_everyone.py::test_the_keyboard_alone_reaches_everything",
+        "e2e/test_everyone.py::test_finished_answers_are_announced_once_and_not_word_by_word",
+        "e2e/test_everyone.py::test_a_phone_never_scrolls_sideways_and_the_list_is_a_drawer",
+        "e2e/test_everyone.py::test_the_language_changes_everything_the_server_wrote_too",
+    ),
+    _b(
+        "page-resumes",
+        "A reload in the middle of an answer goes on where it was",
+        "P13",
+        "e2e/test_resuming.py::test_a_reload_in_the_middle_of_an_answer_goes_on_where_it_was",
+    ),
+    _b(
+        "readme-true",
+        "The README's example runs as written",
+        "I2",
+        "e2e/test_readme.py::test_the_grpc_example_answers_with_its_citations",
+    ),
+    # ---------------------------------------------------------------- people
+    _b(
+        "one-ticket",
+        "Two racers make one ticket",
+        "D4, P37",
+        SUPPORT + "test_escalation.py::test_two_racers_make_one_ticket_and_one_notice",
+    ),
+    _b(
+        "ai-silent",
+        "No AI message after the ticket",
+        "D4",
+        SUPPORT + "test_escalation.py::test_an_answer_under_way_is_never_published_after_the_ticket",
+        SUPPORT + "test_escalation.py::test_while_a_ticket_is_open_the_ai_is_not_even_asked",
+    ),
+    _b(
+        "boundary",
+        "Resolving lets the AI speak again without what came before",
+        "D4",
+        SUPPORT + "test_escalation.py::test_resolving_lets_the_ai_speak_again_without_what_came_before",
+    ),
+    _b(
+        "clarify-once",
+        "A pending question is answered at most once and dies after five minutes",
+        "P36, S H10",
+        "unit/pending/test_clarifications.py::test_of_many_parallel_replies_one_is_executed",
+        "unit/pending/test_clarifications.py::test_a_question_dies_five_minutes_after_it_was_asked",
+    ),
+    _b(
+        "no-false-choice",
+        "No reply selects what was not meant",
+        "P36, S H6, S H8",
+        "unit/clarification/test_replies.py::test_no_reply_of_the_table_selects_what_was_not_meant",
+    ),
+    _b(
+        "no-forbidden-address",
+        "No connector reaches a forbidden address",
+        "P24",
+        "unit/connectors/test_forbidden_addresses.py::test_a_forbidden_address_is_refused_before_there_is_a_socket",
+        "unit/connectors/test_forbidden_addresses.py::test_a_name_that_changes_its_address_is_stopped_at_the_dial",
+    ),
+    _b(
+        "no-key-out",
+        "No key comes out of any path",
+        "P34, S J5",
+        "wire/test_secrets.py::test_no_key_comes_out_of_any_path",
+    ),
+)
