@@ -16,6 +16,9 @@ SURE_WORDS: Final = 6
 """From this many words on the question's own language wins over the caller's belief: people do not write in the
 language of the page that they are on."""
 
+READ_CHARACTERS: Final = 300
+"""A language shows in its first words."""
+
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -24,7 +27,7 @@ def turn_language(question: str, hint: str, history: Sequence[HistoryMessage], l
     project's first.
     """
     hinted = hint.replace("_", "-").partition("-")[0].casefold()
-    told = detect(question, languages, otherwise="")
+    told = detect(question[:READ_CHARACTERS], languages, otherwise="")
     if hinted in languages:
         return told if told and len(_WORD.findall(question)) >= SURE_WORDS else hinted
     if told:

@@ -16,7 +16,15 @@ from ai_server.answering.turn import Ending, Turn
 from ai_server.answering.work import AnswerWork, problem_of
 from ai_server.storage.contract import RequestKey, StoredRequest
 from shared import logs
-from shared.errors import DeadlinePassed, IdempotencyConflict, NotFound, NotReady, PasseurError, RateLimited
+from shared.errors import (
+    DeadlinePassed,
+    FailedPrecondition,
+    IdempotencyConflict,
+    NotFound,
+    NotReady,
+    PasseurError,
+    RateLimited,
+)
 from shared.ids import new_id
 
 if TYPE_CHECKING:
@@ -144,12 +152,16 @@ class TurnService:
         """Find what a turn left in the journal.
 
         Raises:
-            NotFound: no such turn has ended in this project.
+            NotFound: there is no such turn in this project.
+            FailedPrecondition: its key is known, but it has no journal line: it still runs, or was cut off.
         """
         line = await self._store.journal.line(project_id, turn_id=turn_id, client=client if key else "", key=key)
-        if line is None:
-            raise NotFound("No such turn has ended.")
-        return line
+        if line is not None:
+            return line
+        request = RequestKey(client, f"{project_id}/{key}")
+        if key and (request in self._keyed or await self._store.requests.find(request) is not None):
+            raise FailedPrecondition("This turn has left no journal line: it still runs, or was cut off.")
+        raise NotFound("There is no such turn.")
 
     def observe(self, call: CallRecord) -> None:
         """Note a paid call under the turn that its ledger key begins with."""
@@ -274,7 +286,10 @@ class TurnService:
         """Write the result and the journal line together; a store that cannot write costs the record, not the
         answer, and the key then tells the truth again once it is asked for.
         """
-        writes = [self._store.journal.append(journal.line(record, result, self._clock.now()))]
+        writes = [
+            self._store.journal.append(journal.line(record, result, self._clock.now())),
+            self.tools.chains.settled(record.turn_id),
+        ]
         if request is not None:
             writes.append(self._store.requests.finish(request, encode_result(result)))
         for outcome in await asyncio.gather(*writes, return_exceptions=True):

@@ -161,6 +161,11 @@ class Chains:
             if breaker.state is not BreakerState.CLOSED:
                 yield name, breaker.reason
 
+    async def settled(self, turn_id: str) -> None:
+        """Wait until the calls of a turn are settled durably."""
+        for each in self._links.values():
+            await each.generator.settled(f"{turn_id}/")
+
     async def settle_all(self, timeout_s: float) -> int:
         """Wait for calls whose readers left; tells how many did not end in time."""
         return sum([await each.generator.settle_all(timeout_s) for each in self._links.values()])

@@ -139,7 +139,8 @@ class MeteredGenerator:
     async def generate(
         self, request: GenerationRequest, *, key: str, payer: Payer, operation: str
     ) -> AsyncGenerator[GenerationEvent, None]:
-        """Stream one admitted round. Closing the iterator, or cancelling its reader, drains and settles.
+        """Stream one admitted round. Closing the iterator, or cancelling its reader, drains and settles; after a good
+        end `settled` tells when the settlement is durable.
 
         Raises:
             InputTooLarge, BudgetExhausted, NotReady: before anything was paid.
@@ -154,8 +155,15 @@ class MeteredGenerator:
             while (event := await flight.next()) is not None:
                 yield event
         finally:
-            flight.leave()
-            await asyncio.wait({task}, timeout=CLOSE_SECONDS)
+            if not flight.over:
+                flight.leave()
+                await asyncio.wait({task}, timeout=CLOSE_SECONDS)
+
+    async def settled(self, prefix: str) -> None:
+        """Wait until every call whose key begins with `prefix` was settled, at most `CLOSE_SECONDS`."""
+        calls = {each for each in self._running if each.get_name().startswith(f"call {prefix}")}
+        if calls:
+            await asyncio.wait(calls, timeout=CLOSE_SECONDS)
 
     async def settle_all(self, timeout_s: float) -> int:
         """Wait for calls whose readers left; tells how many did not end in time."""
@@ -210,22 +218,22 @@ class MeteredGenerator:
         quote: Quote,
         lowered: int | None,
     ) -> None:
-        """Make the call from admission to settlement; every end reaches the reader through the flight."""
-        account: _Account | None = None
+        """Make the call from admission to settlement; every end reaches the reader through the flight. A good end is
+        told before it is settled, so that the reader's own bookkeeping shares the settlement's sync.
+        """
         try:
             async with self._meter.call(key, payer, quote) as call:
                 account = _Account(key, quote, self._clock, lowered)
-                await self._read(flight, request, call, account)
+                try:
+                    await self._read(flight, request, call, account)
+                finally:
+                    self._observe(account.record())
+                flight.end(None)
         except Exception as error:  # noqa: BLE001 - handed to the reader, who raises it
             flight.end(error)
         except asyncio.CancelledError:
             flight.end(NotReady("The server is stopping."))
             raise
-        else:
-            flight.end(None)
-        finally:
-            if account is not None:
-                self._observe(account.record())
 
     async def _read(self, flight: _Flight, request: GenerationRequest, call: MeteredCall, account: _Account) -> None:
         events = self.provider.generate(request, call.permit)
@@ -262,6 +270,11 @@ class _Flight:
         self._left = self._ended = False
         self._error: BaseException | None = None
         self._cutoff: asyncio.Timeout | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the reader took everything up to a good end."""
+        return self._ended and self._error is None and not self._events
 
     @asynccontextmanager
     async def cutoff(self) -> AsyncIterator[None]:
