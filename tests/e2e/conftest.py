@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright, expect
 
@@ -25,6 +28,9 @@ PHONE = {"width": 360, "height": 740}
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 WAIT_MS = 20_000
 """The longest that anything on the page may take to appear; nothing waits when it is there."""
+
+CLOSE_S = 45.0
+"""The longest that a context or the gateway may take to close, on a machine that is busy elsewhere."""
 
 
 @dataclass
@@ -96,12 +102,24 @@ async def stage(browser: Browser, tmp_path: Path) -> AsyncIterator[Stage]:
     expect.set_options(timeout=WAIT_MS)
     assistant = ScriptedAssistant(demo_script, PASSAGES)
     bucket = replace(LimitSettings().messages, burst=1000, per_minute=1000)
-    async with (
-        open_services(tmp_path, assistant, limits=replace(LimitSettings(), messages=bucket)) as services,
-        serving(services) as url,
-    ):
-        playing = Stage(url, browser, assistant, services)
-        yield playing
-        for context in playing.contexts:
-            await context.close()
+    opened = AsyncExitStack()
+    services = await opened.enter_async_context(
+        open_services(tmp_path, assistant, limits=replace(LimitSettings(), messages=bucket))
+    )
+    url = await opened.enter_async_context(serving(services))
+    playing = Stage(url, browser, assistant, services)
+    yield playing
+    for context in playing.contexts:
+        await _within(context.close(), "a browser context")
+    await _within(opened.aclose(), "the gateway")
     assert playing.faults == []
+
+
+async def _within(closing: Coroutine[object, object, object], what: str) -> None:
+    """Close something in bounded time, or show what everyone waits for."""
+    task = asyncio.ensure_future(closing)
+    done, _ = await asyncio.wait({task}, timeout=CLOSE_S)
+    if not done:
+        stacks = "\n".join(repr(each) for each in asyncio.all_tasks())
+        pytest.fail(f"{what} did not close within {CLOSE_S:g} s; these tasks are there:\n{stacks}")
+    await task

@@ -6,7 +6,7 @@ import { PasseurElement } from "../look/element.js";
 import { icon } from "../look/icons.js";
 import { words } from "../words/index.js";
 
-/** @typedef {{ id: string, title: string, updated_at: string }} Entry */
+/** @typedef {{ id: string, title: string, updated_at: string, unread_count?: number }} Entry */
 
 export class ConversationList extends PasseurElement {
   /** @type {Entry[]} */
@@ -15,12 +15,26 @@ export class ConversationList extends PasseurElement {
 
   build() {
     this.heading = h("h2", { class: "unseen", id: "conversations-title" });
-    this.fresh = h("button", { type: "button", class: "button new-conversation", click: () => this.say("passeur-choose", { id: "" }) });
+    this.fresh = h("button", {
+      type: "button",
+      class: "button new-conversation",
+      click: () => this.say("passeur-choose", { id: "" }),
+    });
     this.list = h("ul", { class: "conversation-list" });
     this.more = h("button", { type: "button", class: "text-button", click: () => this.say("passeur-more") });
     this.more.hidden = true;
     this.empty = h("p", { class: "no-conversations" });
-    this.append(h("nav", { "aria-labelledby": "conversations-title" }, this.heading, this.fresh, this.list, this.more, this.empty));
+    this.append(
+      h(
+        "nav",
+        { "aria-labelledby": "conversations-title" },
+        this.heading,
+        this.fresh,
+        this.list,
+        this.more,
+        this.empty,
+      ),
+    );
     this.#buildQuestion();
   }
 
@@ -29,7 +43,12 @@ export class ConversationList extends PasseurElement {
     this.question = h("p", { id: "delete-question" });
     this.no = h("button", { type: "button", class: "button", click: () => this.dialog?.close() });
     this.yes = h("button", { type: "button", class: "button danger", click: () => this.dialog?.close("yes") });
-    this.dialog = h("dialog", { class: "ask", "aria-labelledby": "delete-question" }, this.question, h("div", { class: "actions" }, this.no, this.yes));
+    this.dialog = h(
+      "dialog",
+      { class: "ask", "aria-labelledby": "delete-question" },
+      this.question,
+      h("div", { class: "actions" }, this.no, this.yes),
+    );
     this.append(this.dialog);
   }
 
@@ -69,16 +88,37 @@ export class ConversationList extends PasseurElement {
     const title = entry.title || words.t.untitled;
     const link = h(
       "a",
-      { href: `?c=${encodeURIComponent(entry.id)}`, class: "conversation", "aria-current": entry.id === this.#current ? "page" : null, click: (/** @type {MouseEvent} */ event) => this.#follow(event, entry.id) },
+      {
+        href: `?c=${encodeURIComponent(entry.id)}`,
+        class: "conversation",
+        "aria-current": entry.id === this.#current ? "page" : null,
+        click: (/** @type {MouseEvent} */ event) => this.#follow(event, entry.id),
+      },
       h("span", { class: "conversation-title" }, title),
+      entry.unread_count && entry.id !== this.#current ? this.#unread(entry.unread_count) : null,
       h("time", { datetime: entry.updated_at }, words.time(entry.updated_at)),
     );
     const remove = h(
       "button",
-      { type: "button", class: "icon-button", "aria-label": words.t.deleteConversation(title), click: () => this.#remove(entry, title) },
+      {
+        type: "button",
+        class: "icon-button",
+        "aria-label": words.t.deleteConversation(title),
+        click: () => this.#remove(entry, title),
+      },
       icon("trash", 17),
     );
     return h("li", {}, link, remove);
+  }
+
+  /** Messages of the team that were not read. @param {number} count */
+  #unread(count) {
+    return h(
+      "span",
+      { class: "unread" },
+      h("span", { "aria-hidden": "true" }, String(count)),
+      h("span", { class: "unseen" }, words.t.inbox.unread(count)),
+    );
   }
 
   /** @param {MouseEvent} event @param {string} id */
@@ -94,7 +134,11 @@ export class ConversationList extends PasseurElement {
     if (!dialog || !question) return;
     question.textContent = words.t.deleteAsk(title);
     dialog.returnValue = "";
-    dialog.addEventListener("close", () => dialog.returnValue === "yes" && this.say("passeur-delete", { id: entry.id }), { once: true });
+    dialog.addEventListener(
+      "close",
+      () => dialog.returnValue === "yes" && this.say("passeur-delete", { id: entry.id }),
+      { once: true },
+    );
     dialog.showModal();
   }
 }

@@ -20,7 +20,8 @@ export function framed(act, alive) {
   addEventListener(
     "keydown",
     (event) => {
-      if (event.key === "Escape" && !event.defaultPrevented && host) window.parent.postMessage({ type: "passeur:close" }, host);
+      if (event.key === "Escape" && !event.defaultPrevented && host)
+        window.parent.postMessage({ type: "passeur:close" }, host);
     },
     { signal: alive },
   );

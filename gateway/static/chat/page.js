@@ -52,7 +52,11 @@ export class ChatPage extends PasseurElement {
     });
     on("passeur-gone", () => this.#choose(""));
     addEventListener("popstate", () => this.#open(addressed()), { signal: this.alive });
-    this.session?.addEventListener("visitor-changed", () => location.assign(location.pathname + location.search.replace(/([?&])c=[^&]*/, "$1")), { signal: this.alive });
+    this.session?.addEventListener(
+      "visitor-changed",
+      () => location.assign(location.pathname + location.search.replace(/([?&])c=[^&]*/, "$1")),
+      { signal: this.alive },
+    );
     const focus = () => this.dialogue?.focus();
     framed({ fresh: () => this.#choose(""), focus }, this.alive);
     this.#start();

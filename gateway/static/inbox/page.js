@@ -87,7 +87,11 @@ export class InboxPage extends PasseurElement {
       if (!asProblem(cause)) throw cause; // an ended session shows the sign-in; the rest is told by what is asked next
     }
     this.#declare(this.#status);
-    const shared = new SharedStream(api, { onEvent: (event) => this.#take(event), onResync: () => this.#resync(), onState: (state) => this.toggleAttribute("data-cut", state === "waiting") });
+    const shared = new SharedStream(api, {
+      onEvent: (event) => this.#take(event),
+      onResync: () => this.#resync(),
+      onState: (state) => this.toggleAttribute("data-cut", state === "waiting"),
+    });
     if (!signal.aborted && session.member) await shared.run(`${session.name}.${session.member.id}`, signal);
   }
 
@@ -104,9 +108,18 @@ export class InboxPage extends PasseurElement {
     if (!me || !session) return;
     me.hidden = session.member === null;
     const t = words.t.inbox;
-    const select = h("select", { class: "plain-select", "aria-label": t.me, change: () => this.#declare(select.value) });
-    for (const [value, name] of Object.entries(t.presence)) select.append(h("option", { value, selected: value === this.#status }, name));
-    const out = h("button", { type: "button", class: "icon-button", "aria-label": t.signOut, title: t.signOut, click: () => session.close() }, icon("leave"));
+    const select = h("select", {
+      class: "plain-select",
+      "aria-label": t.me,
+      change: () => this.#declare(select.value),
+    });
+    for (const [value, name] of Object.entries(t.presence))
+      select.append(h("option", { value, selected: value === this.#status }, name));
+    const out = h(
+      "button",
+      { type: "button", class: "icon-button", "aria-label": t.signOut, title: t.signOut, click: () => session.close() },
+      icon("leave"),
+    );
     fill(me, h("span", { class: "me-name" }, session.member?.name ?? ""), select, out);
   }
 
@@ -171,7 +184,9 @@ export class InboxPage extends PasseurElement {
       let cursor = "";
       for (let page = 0; page < this.#pages && cursor !== null; page += 1) {
         /** @type {any} */
-        const found = await api.json(`tickets?${FILTERS[list.filter]}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+        const found = await api.json(
+          `tickets?${FILTERS[list.filter]}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
+        );
         tickets.push(...found.tickets);
         cursor = found.next_cursor;
       }

@@ -38,20 +38,40 @@ export class Questions extends PasseurElement {
     if (!this.pane) return;
     const t = words.t.inbox;
     this.pane.setAttribute("aria-label", t.questions);
-    const back = h("button", { type: "button", class: "icon-button back", "aria-label": t.back, click: () => this.say("passeur-choose", { id: "" }) }, icon("back"));
+    const back = h(
+      "button",
+      {
+        type: "button",
+        class: "icon-button back",
+        "aria-label": t.back,
+        click: () => this.say("passeur-choose", { id: "" }),
+      },
+      icon("back"),
+    );
     const groups = this.#groups ?? [];
     const empty = this.#trouble || (this.#groups ? t.noQuestions : words.t.loading);
     fill(
       this.pane,
-      h("div", { class: "ticket-line" }, back, h("div", { class: "ticket-name" }, h("h2", {}, t.questions), h("p", {}, t.questionsHow))),
-      groups.length > 0 ? h("ol", { class: "groups" }, ...groups.map((group) => this.#group(group))) : h("p", { class: "nothing", role: "status" }, empty),
+      h(
+        "div",
+        { class: "ticket-line" },
+        back,
+        h("div", { class: "ticket-name" }, h("h2", {}, t.questions), h("p", {}, t.questionsHow)),
+      ),
+      groups.length > 0
+        ? h("ol", { class: "groups" }, ...groups.map((group) => this.#group(group)))
+        : h("p", { class: "nothing", role: "status" }, empty),
     );
   }
 
   /** @param {Group} group */
   #group(group) {
     const t = words.t.inbox;
-    const facts = [t.questionCount(group.count), group.escalated_count > 0 ? t.questionEscalated(group.escalated_count) : "", words.time(group.last_at)];
+    const facts = [
+      t.questionCount(group.count),
+      group.escalated_count > 0 ? t.questionEscalated(group.escalated_count) : "",
+      words.time(group.last_at),
+    ];
     const near = h("details", { class: "near" }, h("summary", {}, t.near));
     near.addEventListener("toggle", () => near.open && this.#near(near, group), { once: true });
     const hasTurn = group.examples.some((example) => example.turn_id);
@@ -74,7 +94,9 @@ export class Questions extends PasseurElement {
     try {
       /** @type {{ title: string, distance: number | null, kept: boolean }[]} */
       const passages = (await this.api?.json(`questions/${encodeURIComponent(turn)}/passages`))?.passages ?? [];
-      items = passages.map((passage) => h("li", {}, passage.title, passage.distance === null ? "" : ` (${words.number(passage.distance, 2)})`));
+      items = passages.map((passage) =>
+        h("li", {}, passage.title, passage.distance === null ? "" : ` (${words.number(passage.distance, 2)})`),
+      );
     } catch (cause) {
       const problem = asProblem(cause);
       items = [h("li", {}, problem ? explain(problem) : words.t.problems.internal)];

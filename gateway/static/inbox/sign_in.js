@@ -14,13 +14,35 @@ export class SignIn extends PasseurElement {
     this.title = "";
     this.heading = h("h2");
     this.how = h("p");
-    this.login = h("input", { id: "login", name: "login", autocomplete: "username", required: true, autocapitalize: "none", spellcheck: "false" });
-    this.password = h("input", { id: "password", name: "password", type: "password", autocomplete: "current-password", required: true });
+    this.login = h("input", {
+      id: "login",
+      name: "login",
+      autocomplete: "username",
+      required: true,
+      autocapitalize: "none",
+      spellcheck: "false",
+    });
+    this.password = h("input", {
+      id: "password",
+      name: "password",
+      type: "password",
+      autocomplete: "current-password",
+      required: true,
+    });
     this.labels = [h("label", { for: "login" }), h("label", { for: "password" })];
     this.trouble = h("p", { class: "alarm", role: "alert" });
     this.button = h("button", { type: "submit", class: "button primary" });
     const form = h("form", { class: "sign-in", submit: (/** @type {Event} */ event) => this.#submit(event) });
-    form.append(this.heading, this.how, this.labels[0], this.login, this.labels[1], this.password, this.trouble, this.button);
+    form.append(
+      this.heading,
+      this.how,
+      this.labels[0],
+      this.login,
+      this.labels[1],
+      this.password,
+      this.trouble,
+      this.button,
+    );
     this.append(form);
   }
 

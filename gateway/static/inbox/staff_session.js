@@ -63,7 +63,9 @@ export class StaffSession extends EventTarget {
     this.#forget();
     if (!kept) return;
     const headers = { authorization: `Bearer ${kept.token}` };
-    await fetch(new URL("staff/sessions", this.base), { method: "DELETE", headers, credentials: "omit" }).catch(() => {});
+    await fetch(new URL("staff/sessions", this.base), { method: "DELETE", headers, credentials: "omit" }).catch(
+      () => {},
+    );
   }
 
   #forget() {

@@ -23,7 +23,12 @@ import { words } from "../words/index.js";
  */
 
 /** What each filter asks the server for. */
-export const FILTERS = { active: "state=OPEN,IN_PROGRESS", mine: "state=OPEN,IN_PROGRESS&assignee=me", none: "state=OPEN,IN_PROGRESS&assignee=none", resolved: "state=RESOLVED" };
+export const FILTERS = {
+  active: "state=OPEN,IN_PROGRESS",
+  mine: "state=OPEN,IN_PROGRESS&assignee=me",
+  none: "state=OPEN,IN_PROGRESS&assignee=none",
+  resolved: "state=RESOLVED",
+};
 /** @typedef {keyof typeof FILTERS} Filter */
 
 export class TicketList extends PasseurElement {
@@ -40,8 +45,23 @@ export class TicketList extends PasseurElement {
     this.nothing = h("p", { class: "nothing" });
     this.more = h("button", { type: "button", class: "text-button", click: () => this.say("passeur-more") });
     this.more.hidden = true;
-    this.questions = h("button", { type: "button", class: "button questions-button", click: () => this.say("passeur-questions") });
-    this.append(h("nav", { "aria-labelledby": "tickets-title" }, this.heading, this.choice, this.list, this.nothing, this.more, this.questions));
+    this.questions = h("button", {
+      type: "button",
+      class: "button questions-button",
+      click: () => this.say("passeur-questions"),
+    });
+    this.append(
+      h(
+        "nav",
+        { "aria-labelledby": "tickets-title" },
+        this.heading,
+        this.choice,
+        this.list,
+        this.nothing,
+        this.more,
+        this.questions,
+      ),
+    );
   }
 
   reword() {
@@ -82,7 +102,11 @@ export class TicketList extends PasseurElement {
       for (const each of this.choice?.children ?? []) each.setAttribute("aria-pressed", String(each === button));
       this.say("passeur-filter", { filter });
     };
-    const button = h("button", { type: "button", class: "filter", "aria-pressed": String(filter === this.filter), click: choose }, names[filter]);
+    const button = h(
+      "button",
+      { type: "button", class: "filter", "aria-pressed": String(filter === this.filter), click: choose },
+      names[filter],
+    );
     return button;
   }
 
@@ -106,11 +130,31 @@ export class TicketList extends PasseurElement {
       {},
       h(
         "a",
-        { class: "ticket", href: `?t=${encodeURIComponent(ticket.id)}`, "data-state": ticket.state, "aria-current": ticket.id === this.#current ? "page" : null, click: open },
+        {
+          class: "ticket",
+          href: `?t=${encodeURIComponent(ticket.id)}`,
+          "data-state": ticket.state,
+          "aria-current": ticket.id === this.#current ? "page" : null,
+          click: open,
+        },
         h("span", { class: "ticket-title" }, ticket.title || words.t.untitled),
-        unread > 0 ? h("span", { class: "unread" }, h("span", { "aria-hidden": "true" }, String(unread)), h("span", { class: "unseen" }, t.unread(unread))) : null,
+        unread > 0
+          ? h(
+              "span",
+              { class: "unread" },
+              h("span", { "aria-hidden": "true" }, String(unread)),
+              h("span", { class: "unseen" }, t.unread(unread)),
+            )
+          : null,
         h("span", { class: "ticket-last" }, ticket.last_message?.text ?? ""),
-        h("span", { class: "ticket-facts" }, h("span", { class: "state" }, t.states[ticket.state]), ticket.assignee ? icon("person", 13) : null, ticket.assignee?.name ?? "", h("time", { datetime: ticket.updated_at }, words.time(ticket.updated_at))),
+        h(
+          "span",
+          { class: "ticket-facts" },
+          h("span", { class: "state" }, t.states[ticket.state]),
+          ticket.assignee ? icon("person", 13) : null,
+          ticket.assignee?.name ?? "",
+          h("time", { datetime: ticket.updated_at }, words.time(ticket.updated_at)),
+        ),
       ),
     );
   }

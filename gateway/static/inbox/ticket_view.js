@@ -40,7 +40,11 @@ export class TicketView extends PasseurElement {
     this.head = h("header", { class: "ticket-head" });
     this.transcript = new Transcript();
     this.composer = new Composer();
-    this.composer.texts = () => ({ label: words.t.inbox.reply, placeholder: words.t.inbox.replyPlaceholder, hint: words.t.inbox.replyHint });
+    this.composer.texts = () => ({
+      label: words.t.inbox.reply,
+      placeholder: words.t.inbox.replyPlaceholder,
+      hint: words.t.inbox.replyHint,
+    });
     this.notice = h("div", { class: "notice", role: "status" });
     this.passage = new PassagePanel();
     const dock = h("div", { class: "dock" }, h("div", { class: "dock-inner" }, this.notice, this.composer));
@@ -56,7 +60,13 @@ export class TicketView extends PasseurElement {
       "passeur-file": (wish) => this.#api && answerFile(this.#api, wish),
       "passeur-earlier": () => this.#earlier(),
       "passeur-draft": ({ text }) => this.#attention?.writes(this.#conversation.id, text !== ""),
-      "passeur-citation": ({ citation, number }) => this.passage?.open(citation, number, async () => ({ ...citation, heading: "", text: citation.quote, language: "" })),
+      "passeur-citation": ({ citation, number }) =>
+        this.passage?.open(citation, number, async () => ({
+          ...citation,
+          heading: "",
+          text: citation.quote,
+          language: "",
+        })),
     };
     for (const [type, answer] of Object.entries(answers)) {
       this.addEventListener(type, (event) => answer(/** @type {CustomEvent} */ (event).detail), { signal: this.alive });
@@ -94,7 +104,10 @@ export class TicketView extends PasseurElement {
     if (!this.#api || !id) return;
     try {
       const path = `tickets/${encodeURIComponent(id)}`;
-      const [{ ticket, presence }, list] = await Promise.all([this.#api.json(path), this.#api.json(`${path}/messages`)]);
+      const [{ ticket, presence }, list] = await Promise.all([
+        this.#api.json(path),
+        this.#api.json(`${path}/messages`),
+      ]);
       const isOther = this.#conversation.id !== ticket.conversation_id;
       if (isOther) this.#begin(ticket.conversation_id);
       this.ticket = ticket;
@@ -115,7 +128,9 @@ export class TicketView extends PasseurElement {
     this.#conversation.addEventListener("said", () => this.#seen());
     this.#conversation.addEventListener("gap", () => this.reload());
     this.transcript?.follow(this.#conversation);
-    this.#api?.send(`conversations/${encodeURIComponent(conversationId)}/open`, { method: "POST" }).catch((cause) => this.#tell(cause));
+    this.#api
+      ?.send(`conversations/${encodeURIComponent(conversationId)}/open`, { method: "POST" })
+      .catch((cause) => this.#tell(cause));
   }
 
   #leave() {
@@ -149,9 +164,23 @@ export class TicketView extends PasseurElement {
     if (!head || !composer) return;
     const t = words.t.inbox;
     this.toggleAttribute("data-chosen", ticket !== null);
-    const back = h("button", { type: "button", class: "icon-button back", "aria-label": t.back, click: () => this.say("passeur-choose", { id: "" }) }, icon("back"));
+    const back = h(
+      "button",
+      {
+        type: "button",
+        class: "icon-button back",
+        "aria-label": t.back,
+        click: () => this.say("passeur-choose", { id: "" }),
+      },
+      icon("back"),
+    );
     if (!ticket) fill(head, h("p", { class: "choose" }, t.choose));
-    else fill(head, h("div", { class: "ticket-line" }, back, this.#titleOf(ticket), this.#actions(ticket)), this.#summary(ticket));
+    else
+      fill(
+        head,
+        h("div", { class: "ticket-line" }, back, this.#titleOf(ticket), this.#actions(ticket)),
+        this.#summary(ticket),
+      );
     composer.hidden = !ticket || ticket.state === "RESOLVED";
     this.#drawNotice();
   }
@@ -164,19 +193,44 @@ export class TicketView extends PasseurElement {
       "div",
       { class: "ticket-name" },
       h("h2", { tabindex: "-1" }, ticket.title || words.t.untitled),
-      h("p", {}, h("span", { class: "state", "data-state": ticket.state }, t.states[ticket.state]), h("span", {}, `${who}, ${t.visitorIs[this.#visitorIs]}`)),
+      h(
+        "p",
+        {},
+        h("span", { class: "state", "data-state": ticket.state }, t.states[ticket.state]),
+        h("span", {}, `${who}, ${t.visitorIs[this.#visitorIs]}`),
+      ),
     );
   }
 
   /** @param {Ticket} ticket */
   #actions(ticket) {
     const t = words.t.inbox;
-    const select = h("select", { class: "plain-select", "aria-label": t.assignee, change: () => this.#act("assign", { assignee_id: select.value }) });
+    const select = h("select", {
+      class: "plain-select",
+      "aria-label": t.assignee,
+      change: () => this.#act("assign", { assignee_id: select.value }),
+    });
     if (!ticket.assignee) select.append(h("option", { value: "", disabled: true, selected: true }, t.nobody));
-    for (const each of this.#colleagues) select.append(h("option", { value: each.id, selected: each.id === ticket.assignee?.id }, each.name));
+    for (const each of this.#colleagues)
+      select.append(h("option", { value: each.id, selected: each.id === ticket.assignee?.id }, each.name));
     const isResolved = ticket.state === "RESOLVED";
-    const take = ticket.assignee || isResolved ? null : h("button", { type: "button", class: "button", click: () => this.#act("assign", { assignee_id: this.#me?.id }) }, t.take);
-    const turn = h("button", { type: "button", class: isResolved ? "button" : "button primary", click: () => this.#act(isResolved ? "reopen" : "resolve") }, isResolved ? t.reopen : t.resolve);
+    const take =
+      ticket.assignee || isResolved
+        ? null
+        : h(
+            "button",
+            { type: "button", class: "button", click: () => this.#act("assign", { assignee_id: this.#me?.id }) },
+            t.take,
+          );
+    const turn = h(
+      "button",
+      {
+        type: "button",
+        class: isResolved ? "button" : "button primary",
+        click: () => this.#act(isResolved ? "reopen" : "resolve"),
+      },
+      isResolved ? t.reopen : t.resolve,
+    );
     return h("div", { class: "ticket-actions" }, isResolved ? null : select, take, turn);
   }
 
@@ -235,7 +289,9 @@ export class TicketView extends PasseurElement {
     const conversation = this.#conversation;
     if (!this.#api || !this.ticket || !conversation.earlier) return;
     try {
-      const list = await this.#api.json(`tickets/${encodeURIComponent(this.ticket.id)}/messages?cursor=${encodeURIComponent(conversation.earlier)}`);
+      const list = await this.#api.json(
+        `tickets/${encodeURIComponent(this.ticket.id)}/messages?cursor=${encodeURIComponent(conversation.earlier)}`,
+      );
       conversation.earlier = list.next_cursor;
       this.transcript?.holding(() => conversation.load(list.messages));
     } catch (cause) {

@@ -30,13 +30,18 @@ export class StatusPage extends PasseurElement {
   connected() {
     const timer = setInterval(() => document.visibilityState === "visible" && this.#check(), EVERY_MS);
     this.alive.addEventListener("abort", () => clearInterval(timer));
-    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#check(), { signal: this.alive });
+    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#check(), {
+      signal: this.alive,
+    });
     this.#check();
   }
 
   async #check() {
     try {
-      const response = await fetch(new URL("../../readyz", import.meta.url), { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) });
+      const response = await fetch(new URL("../../readyz", import.meta.url), {
+        cache: "no-store",
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
       this.#seen = await response.json(); // 503 carries the same document
     } catch {
       this.#seen = null;
@@ -76,7 +81,9 @@ export class StatusPage extends PasseurElement {
         h("span", { class: "dot", "aria-hidden": "true" }),
         h("span", { class: "part-name" }, names[name] ?? name),
         h("span", { class: "part-state" }, t.status.states[state]),
-        reasons.length > 0 ? h("ul", { class: "reasons" }, ...reasons.map((reason) => h("li", { lang: "en" }, reason))) : null,
+        reasons.length > 0
+          ? h("ul", { class: "reasons" }, ...reasons.map((reason) => h("li", { lang: "en" }, reason)))
+          : null,
       );
     });
   }

@@ -9,9 +9,24 @@ import { words } from "../words/index.js";
 import { asProblem, explain } from "./explain.js";
 
 /** What the gateway takes; see its /openapi.json. */
-const TAKEN = ["image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf", "text/plain", "text/csv", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"];
+const TAKEN = [
+  "image/png",
+  "image/jpeg",
+  "image/webp",
+  "image/gif",
+  "application/pdf",
+  "text/plain",
+  "text/csv",
+  "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+];
 /** Browsers leave the type of some files empty, or take a CSV for a spreadsheet. */
-const BY_ENDING = /** @type {Record<string, string>} */ ({ csv: "text/csv", txt: "text/plain", md: "text/plain", pdf: "application/pdf", docx: TAKEN[7] });
+const BY_ENDING = /** @type {Record<string, string>} */ ({
+  csv: "text/csv",
+  txt: "text/plain",
+  md: "text/plain",
+  pdf: "application/pdf",
+  docx: TAKEN[7],
+});
 /** Files with one message, as the gateway counts. */
 const MOST_FILES = 8;
 
@@ -57,7 +72,11 @@ export class Attachments extends PasseurElement {
   }
 
   choose() {
-    const input = h("input", { type: "file", multiple: true, accept: [...TAKEN, ".csv", ".txt", ".md", ".docx"].join(",") });
+    const input = h("input", {
+      type: "file",
+      multiple: true,
+      accept: [...TAKEN, ".csv", ".txt", ".md", ".docx"].join(","),
+    });
     input.addEventListener("change", () => this.add(input.files ?? []));
     input.click();
   }
@@ -78,11 +97,18 @@ export class Attachments extends PasseurElement {
   async #send(entry, file) {
     try {
       const path = `attachments?name=${encodeURIComponent(entry.name)}`;
-      entry.file = await this.#api?.json(path, { bytes: file, type: typeOf(file), key: newKey(), signal: entry.stop.signal, endless: true });
+      entry.file = await this.#api?.json(path, {
+        bytes: file,
+        type: typeOf(file),
+        key: newKey(),
+        signal: entry.stop.signal,
+        endless: true,
+      });
     } catch (cause) {
       const problem = asProblem(cause);
       if (!problem) return; // taken away meanwhile
-      entry.trouble = problem.violations[0]?.problem && words.language === "en" ? problem.violations[0].problem : explain(problem);
+      entry.trouble =
+        problem.violations[0]?.problem && words.language === "en" ? problem.violations[0].problem : explain(problem);
     }
     this.#draw();
   }
@@ -108,7 +134,11 @@ export class Attachments extends PasseurElement {
       icon("clip", 15),
       h("span", { class: "attached-name" }, entry.name),
       state ? h("span", { class: "attached-state", role: entry.trouble ? "alert" : "status" }, state) : null,
-      h("button", { type: "button", class: "icon-button", "aria-label": words.t.detach(entry.name), click: remove }, icon("close", 15)),
+      h(
+        "button",
+        { type: "button", class: "icon-button", "aria-label": words.t.detach(entry.name), click: remove },
+        icon("close", 15),
+      ),
     );
   }
 }

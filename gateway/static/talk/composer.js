@@ -19,7 +19,13 @@ export class Composer extends PasseurElement {
   texts = () => ({ label: words.t.composer, placeholder: words.t.placeholder, hint: words.t.hint });
 
   build() {
-    this.field = h("textarea", { id: "composer-field", rows: "1", enterkeyhint: "send", autocomplete: "off", dir: "auto" });
+    this.field = h("textarea", {
+      id: "composer-field",
+      rows: "1",
+      enterkeyhint: "send",
+      autocomplete: "off",
+      dir: "auto",
+    });
     this.field.addEventListener("input", () => this.#typed());
     this.field.addEventListener("keydown", (event) => this.#key(event));
     this.label = h("label", { class: "unseen", for: "composer-field" });
@@ -28,14 +34,31 @@ export class Composer extends PasseurElement {
     this.field.setAttribute("aria-describedby", "composer-hint composer-count");
     this.attachments = new Attachments();
     this.attachments.addEventListener("passeur-attached", () => this.#measure());
-    this.clip = h("button", { type: "button", class: "icon-button", click: () => this.attachments?.choose() }, icon("clip"));
+    this.clip = h(
+      "button",
+      { type: "button", class: "icon-button", click: () => this.attachments?.choose() },
+      icon("clip"),
+    );
     this.#takeFiles();
     this.dictation = new Dictation();
     this.dictation.addEventListener("passeur-heard", (event) => this.#heard(/** @type {CustomEvent} */ (event).detail));
     this.sendButton = h("button", { type: "submit", class: "round-button" }, icon("send"));
-    this.stopButton = h("button", { type: "button", class: "round-button stop", click: () => this.say("passeur-stop") }, icon("stop"));
+    this.stopButton = h(
+      "button",
+      { type: "button", class: "round-button stop", click: () => this.say("passeur-stop") },
+      icon("stop"),
+    );
     this.stopButton.hidden = true;
-    const form = h("form", { class: "composer-box", submit: (/** @type {Event} */ event) => this.#submit(event) }, this.label, this.clip, this.field, this.dictation, this.sendButton, this.stopButton);
+    const form = h(
+      "form",
+      { class: "composer-box", submit: (/** @type {Event} */ event) => this.#submit(event) },
+      this.label,
+      this.clip,
+      this.field,
+      this.dictation,
+      this.sendButton,
+      this.stopButton,
+    );
     this.append(this.attachments, form, h("div", { class: "composer-notes" }, this.hint, this.count));
     this.#typed();
   }
@@ -48,7 +71,11 @@ export class Composer extends PasseurElement {
     this.field.placeholder = placeholder;
     this.hint.textContent = hint;
     if (this.clip) this.clip.hidden = !this.attachments?.isOffered;
-    for (const [button, text] of /** @type {[HTMLButtonElement, string][]} */ ([[this.sendButton, t.send], [this.stopButton, t.stop], [this.clip, t.attach]])) {
+    for (const [button, text] of /** @type {[HTMLButtonElement, string][]} */ ([
+      [this.sendButton, t.send],
+      [this.stopButton, t.stop],
+      [this.clip, t.attach],
+    ])) {
       button.setAttribute("aria-label", text);
       button.title = text;
     }
@@ -111,7 +138,12 @@ export class Composer extends PasseurElement {
     const length = [...field.value].length;
     const left = MAX_CHARACTERS - length;
     const { charactersLeft, charactersOver } = words.t;
-    count.textContent = length < MAX_CHARACTERS * COUNT_FROM ? "" : left >= 0 ? charactersLeft(words.number(left)) : charactersOver(words.number(-left));
+    count.textContent =
+      length < MAX_CHARACTERS * COUNT_FROM
+        ? ""
+        : left >= 0
+          ? charactersLeft(words.number(left))
+          : charactersOver(words.number(-left));
     count.classList.toggle("alarm", left < 0);
     field.setAttribute("aria-invalid", String(left < 0));
     sendButton.disabled = field.value.trim() === "" || left < 0 || (this.attachments?.isBusy ?? false);

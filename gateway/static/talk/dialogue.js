@@ -256,7 +256,8 @@ export class Dialogue extends PasseurElement {
     } catch (cause) {
       this.#conversation.setRunning({ stopping: false });
       const problem = asProblem(cause);
-      if (problem?.status === 404) await this.reload(); // it ended by itself meanwhile
+      if (problem?.status === 404)
+        await this.reload(); // it ended by itself meanwhile
       else if (problem) this.#tell(explain(problem));
     }
   }
@@ -320,10 +321,19 @@ export class Dialogue extends PasseurElement {
   #drawNotice() {
     if (!this.notice) return;
     const offline = !navigator.onLine;
-    const text = this.#told || (offline ? words.t.offline : this.#line ? words.t.reconnecting : this.#conversation.handedOver ? words.t.handedOver : "");
+    const text =
+      this.#told ||
+      (offline
+        ? words.t.offline
+        : this.#line
+          ? words.t.reconnecting
+          : this.#conversation.handedOver
+            ? words.t.handedOver
+            : "");
     this.notice.hidden = text === "";
     const sign = offline || this.#line ? "cloudOff" : this.#told ? "warn" : "person";
-    if (this.notice.textContent !== text) fill(this.notice, text ? icon(sign, 18) : null, text ? h("span", {}, text) : null);
+    if (this.notice.textContent !== text)
+      fill(this.notice, text ? icon(sign, 18) : null, text ? h("span", {}, text) : null);
   }
 }
 

@@ -11,7 +11,8 @@ import { icon } from "../look/icons.js";
 import { words } from "../words/index.js";
 
 /** @type {any} */
-const Recognition = /** @type {any} */ (globalThis).SpeechRecognition ?? /** @type {any} */ (globalThis).webkitSpeechRecognition;
+const Recognition =
+  /** @type {any} */ (globalThis).SpeechRecognition ?? /** @type {any} */ (globalThis).webkitSpeechRecognition;
 const TAGS = { fr: "fr-FR", en: "en-GB", es: "es-ES" };
 
 export class Dictation extends PasseurElement {
@@ -23,7 +24,11 @@ export class Dictation extends PasseurElement {
   build() {
     this.hidden = !Recognition;
     if (this.hidden) return;
-    this.button = h("button", { type: "button", class: "icon-button", "aria-pressed": "false", click: () => this.#toggle() }, icon("mic"));
+    this.button = h(
+      "button",
+      { type: "button", class: "icon-button", "aria-pressed": "false", click: () => this.#toggle() },
+      icon("mic"),
+    );
     this.choice = h("select", { class: "quiet-select microphones" });
     this.choice.hidden = true;
     this.note = h("p", { class: "dictation-note", role: "status" });
@@ -97,7 +102,11 @@ export class Dictation extends PasseurElement {
     const microphones = devices.filter((device) => device.kind === "audioinput" && device.deviceId && device.label);
     if (!this.choice || microphones.length < 2) return;
     const chosen = this.choice.value;
-    fill(this.choice, h("option", { value: "" }, words.t.microphoneDefault), ...microphones.map((each) => h("option", { value: each.deviceId }, each.label)));
+    fill(
+      this.choice,
+      h("option", { value: "" }, words.t.microphoneDefault),
+      ...microphones.map((each) => h("option", { value: each.deviceId }, each.label)),
+    );
     this.choice.value = chosen;
     this.choice.hidden = false;
   }

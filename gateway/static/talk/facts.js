@@ -15,7 +15,8 @@ export function factsOf(message) {
   const { t } = words;
   /** @type {Node[]} */
   const facts = [];
-  if (message.role === "ai" && message.text && ["answer", "greeting", ""].includes(message.kind)) facts.push(copyButton(message.text));
+  if (message.role === "ai" && message.text && ["answer", "greeting", ""].includes(message.kind))
+    facts.push(copyButton(message.text));
   if (message.created_at) facts.push(h("time", { datetime: message.created_at }, words.time(message.created_at)));
   if (message.role !== "ai") return facts;
   if (message.model) facts.push(fact(message.model.includes("extractive") ? t.quoted : t.model(message.model)));

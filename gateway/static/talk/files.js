@@ -13,7 +13,11 @@ import { icon } from "../look/icons.js";
  */
 export function filesOf(files, fetchIt) {
   if (files.length === 0) return null;
-  return h("ul", { class: "files" }, ...files.map((file) => h("li", {}, file.kind === "image" ? picture(file, fetchIt) : document_(file, fetchIt))));
+  return h(
+    "ul",
+    { class: "files" },
+    ...files.map((file) => h("li", {}, file.kind === "image" ? picture(file, fetchIt) : document_(file, fetchIt))),
+  );
 }
 
 /** @param {AttachedFile} file @param {(file: AttachedFile, then: (bytes: Blob) => void) => void} fetchIt */

@@ -74,7 +74,12 @@ export class MessageElement extends PasseurElement {
 
   /** @param {Message} message */
   #drawHead(message) {
-    const names = { user: this.closest("passeur-ticket") ? words.t.inbox.visitor : words.t.you, ai: words.t.assistant, admin: words.t.staff, system: words.t.system };
+    const names = {
+      user: this.closest("passeur-ticket") ? words.t.inbox.visitor : words.t.you,
+      ai: words.t.assistant,
+      admin: words.t.staff,
+      system: words.t.system,
+    };
     const label = { rephrase: words.t.rephraseLabel }[message.kind];
     this.#part("name").textContent = message.author || names[message.role];
     fill(
@@ -103,7 +108,11 @@ export class MessageElement extends PasseurElement {
   #footOf(message) {
     const { t } = words;
     if (message.state === "unsent") return this.#unsentFoot(message);
-    const ends = /** @type {Record<string, string>} */ ({ stopped: t.stopped, truncated: t.truncated, interrupted: t.interrupted });
+    const ends = /** @type {Record<string, string>} */ ({
+      stopped: t.stopped,
+      truncated: t.truncated,
+      interrupted: t.interrupted,
+    });
     const end = message.kind === "notice" ? "" : message.notice || ends[message.outcome];
     const failed = message.role === "ai" && FAILED.has(message.outcome);
     return [
@@ -132,12 +141,27 @@ export class MessageElement extends PasseurElement {
 
   /** @param {string} says @param {string} sign @param {string} text @param {string} look */
   #button(says, sign, text, look) {
-    return h("button", { type: "button", class: look, click: () => this.say(says, { message: this.message }) }, icon(sign, 16), text);
+    return h(
+      "button",
+      { type: "button", class: look, click: () => this.say(says, { message: this.message }) },
+      icon(sign, 16),
+      text,
+    );
   }
 
   /** @param {import("./model.js").Choice[]} choices */
   #choices(choices) {
-    const buttons = choices.map(({ label, reply }) => h("button", { type: "button", class: "button choice", click: () => this.say("passeur-send", { text: reply, attachments: [] }) }, label));
+    const buttons = choices.map(({ label, reply }) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "button choice",
+          click: () => this.say("passeur-send", { text: reply, attachments: [] }),
+        },
+        label,
+      ),
+    );
     return h("div", { class: "choices" }, ...buttons);
   }
 

@@ -97,7 +97,11 @@ export class Conversation extends EventTarget {
    * @returns {Message}
    */
   addOwn(text, key, attachments = [], state = "sending") {
-    const message = { ...messageFrom({ id: `own-${key}`, role: this.ownRole, text, attachments, created_at: new Date().toISOString() }), key, state };
+    const message = {
+      ...messageFrom({ id: `own-${key}`, role: this.ownRole, text, attachments, created_at: new Date().toISOString() }),
+      key,
+      state,
+    };
     this.#fail(null);
     this.messages.push(message);
     this.#changed({ message, how: "added" });
@@ -136,7 +140,8 @@ export class Conversation extends EventTarget {
       if (own || !this.running?.own) this.#extend(data);
     } else if (type === "turn.step") this.#step(data, own);
     else if (type === "ticket.updated") this.#handOver(data.ticket.state !== "RESOLVED");
-    else if (type === "typing" && data.by === (this.ownRole === "user" ? "staff" : "visitor")) this.setTyping(data.typing ? (data.author?.name ?? "…") : "");
+    else if (type === "typing" && data.by === (this.ownRole === "user" ? "staff" : "visitor"))
+      this.setTyping(data.typing ? (data.author?.name ?? "…") : "");
   }
 
   /** @param {string} name */

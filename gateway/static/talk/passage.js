@@ -38,12 +38,17 @@ export class PassagePanel extends PasseurElement {
     this.dialog.addEventListener("click", (event) => {
       if (event.target === this.dialog) this.close(); // outside the sheet
     });
-    this.dialog.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      event.preventDefault(); // or the host's widget would close with it
-      this.close(); // a dialog that is not modal does not do this by itself
-    });
     this.append(this.dialog);
+  }
+
+  connected() {
+    // A dialog that is not modal does not close by Escape itself; beside the text it closes from anywhere.
+    const onKey = (/** @type {KeyboardEvent} */ event) => {
+      if (event.key !== "Escape" || !this.dialog?.open) return;
+      event.preventDefault(); // or the host's widget would close with it
+      this.close();
+    };
+    document.addEventListener("keydown", onKey, { signal: this.alive });
   }
 
   reword() {
@@ -121,9 +126,14 @@ function failureOf(cause, citation) {
 
 /** @param {string | null} url from the document's own metadata */
 function documentLink(url) {
-  const address = url ? webAddress(new URL(url, location.href).href) : null;
+  const address = url ? webAddress(url) : null;
   if (!address) return null;
-  return h("a", { class: "button", href: address, target: "_blank", rel: "noopener noreferrer" }, words.t.passageOpen, icon("out", 17));
+  return h(
+    "a",
+    { class: "button", href: address, target: "_blank", rel: "noopener noreferrer" },
+    words.t.passageOpen,
+    icon("out", 17),
+  );
 }
 
 /** The focused element, through shadow roots. */

@@ -7,7 +7,16 @@ import { icon } from "../look/icons.js";
 import { words } from "../words/index.js";
 
 /** How far the crossing is at each step; an unknown step changes nothing. */
-const REACHED = { waiting: 4, saving: 8, intent: 24, retrieval: 46, tool_preview: 58, api_call: 72, formatting: 92, clarify: 92 };
+const REACHED = {
+  waiting: 4,
+  saving: 8,
+  intent: 24,
+  retrieval: 46,
+  tool_preview: 58,
+  api_call: 72,
+  formatting: 92,
+  clarify: 92,
+};
 /** @typedef {keyof typeof REACHED} StepName */
 
 export class Progress extends PasseurElement {

@@ -7,18 +7,36 @@
  * copied can fetch: no image, no frame, no style, no form. A test plays a corpus of attacks through it.
  */
 
-const KEPT = new Set("p br strong em b i del s code pre ul ol li blockquote h1 h2 h3 h4 h5 h6 hr table thead tbody tr th td a sup sub span".split(" "));
+const KEPT = new Set(
+  "p br strong em b i del s code pre ul ol li blockquote h1 h2 h3 h4 h5 h6 hr table thead tbody tr th td a sup sub span".split(
+    " ",
+  ),
+);
 /** Dropped with all that is in them; any other unknown element leaves its children. */
-const DROPPED = new Set("script style template noscript iframe object embed svg math head title textarea select option audio video canvas link meta base form".split(" "));
+const DROPPED = new Set(
+  "script style template noscript iframe object embed svg math head title textarea select option audio video canvas link meta base form".split(
+    " ",
+  ),
+);
 /** @type {Record<string, readonly string[]>} */
-const ATTRIBUTES = { ol: ["start"], th: ["align"], td: ["align"], code: ["class"], sup: ["data-citation"], a: ["data-citation"], span: ["data-citation"] };
+const ATTRIBUTES = {
+  ol: ["start"],
+  th: ["align"],
+  td: ["align"],
+  code: ["class"],
+  sup: ["data-citation"],
+  a: ["data-citation"],
+  span: ["data-citation"],
+};
 /** A model's nesting is never this deep on purpose. */
 const MAX_DEPTH = 32;
 
 /** @typedef {{ createHTML: (html: string) => any }} HtmlPolicy */
 
 /** @type {HtmlPolicy} Trusted Types: with the page's policy no other code can turn text into HTML. */
-const policy = /** @type {any} */ (globalThis).trustedTypes?.createPolicy("passeur-answers", { createHTML: (/** @type {string} */ html) => html }) ?? { createHTML: (html) => html };
+const policy = /** @type {any} */ (globalThis).trustedTypes?.createPolicy("passeur-answers", {
+  createHTML: (/** @type {string} */ html) => html,
+}) ?? { createHTML: (html) => html };
 
 /**
  * Turn sanitised HTML into nodes for the page.

@@ -20,12 +20,20 @@ export function sourcesOf(message, body, open) {
   if (message.citations.length === 0) return;
   for (const mark of body.querySelectorAll("[data-citation]")) {
     const at = message.citations.findIndex((citation) => citation.id === mark.getAttribute("data-citation"));
-    if (at < 0) mark.remove(); // nothing stands behind it
+    if (at < 0)
+      mark.remove(); // nothing stands behind it
     else mark.replaceWith(GLUE, button("citation-mark", message.citations[at], at + 1, open, false), GLUE);
   }
-  const items = message.citations.map((citation, index) => h("li", {}, button("source", citation, index + 1, open, true)));
+  const items = message.citations.map((citation, index) =>
+    h("li", {}, button("source", citation, index + 1, open, true)),
+  );
   body.append(
-    h("div", { class: "sources" }, h("p", { class: "sources-title" }, words.t.sources(items.length)), h("ol", {}, ...items)),
+    h(
+      "div",
+      { class: "sources" },
+      h("p", { class: "sources-title" }, words.t.sources(items.length)),
+      h("ol", {}, ...items),
+    ),
   );
 }
 

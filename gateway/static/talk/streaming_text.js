@@ -63,7 +63,12 @@ function draw(block) {
   const heading = /^(#{1,6})\s+(.*)$/.exec(first);
   if (heading) {
     const level = /** @type {"h3"} */ (`h${Math.min(6, heading[1].length + 2)}`);
-    return h("div", {}, h(level, {}, ...inline(heading[2])), ...(lines.length > 1 ? [draw(lines.slice(1).join("\n"))] : []));
+    return h(
+      "div",
+      {},
+      h(level, {}, ...inline(heading[2])),
+      ...(lines.length > 1 ? [draw(lines.slice(1).join("\n"))] : []),
+    );
   }
   if (ITEM.test(first)) return list(lines);
   if (first.startsWith(">")) {

@@ -28,12 +28,25 @@ export class Transcript extends PasseurElement {
 
   build() {
     this.welcome = h("div", { class: "welcome" });
-    this.earlier = h("button", { type: "button", class: "text-button earlier", click: () => this.say("passeur-earlier") });
+    this.earlier = h("button", {
+      type: "button",
+      class: "text-button earlier",
+      click: () => this.say("passeur-earlier"),
+    });
     this.list = h("ol", { class: "messages" });
     this.progress = new Progress();
     this.typing = h("p", { class: "typing", role: "status" });
     this.failure = h("div", { class: "failure", role: "alert" });
-    this.column = h("div", { class: "column" }, this.welcome, this.earlier, this.list, this.progress, this.typing, this.failure);
+    this.column = h(
+      "div",
+      { class: "column" },
+      this.welcome,
+      this.earlier,
+      this.list,
+      this.progress,
+      this.typing,
+      this.failure,
+    );
     // Focusable, so that the keyboard can scroll it.
     this.pane = h("div", { class: "pane", tabindex: "0", role: "region", scroll: () => this.#scrolled() }, this.column);
     this.below = h("button", { type: "button", class: "below", click: () => this.toEnd(true) }, icon("down", 18));
@@ -69,10 +82,14 @@ export class Transcript extends PasseurElement {
     this.#elements.clear();
     this.list?.replaceChildren();
     for (const message of conversation.messages) this.#add(message);
-    conversation.addEventListener("message", (event) => this.#change(/** @type {CustomEvent} */ (event).detail), { signal });
+    conversation.addEventListener("message", (event) => this.#change(/** @type {CustomEvent} */ (event).detail), {
+      signal,
+    });
     conversation.addEventListener("turn", () => this.#turn(), { signal });
     conversation.addEventListener("failure", () => this.#drawFailure(), { signal });
-    conversation.addEventListener("said", (event) => this.#announce(/** @type {CustomEvent} */ (event).detail), { signal });
+    conversation.addEventListener("said", (event) => this.#announce(/** @type {CustomEvent} */ (event).detail), {
+      signal,
+    });
     this.#turn();
     this.#drawFailure();
     this.toEnd();
@@ -87,7 +104,9 @@ export class Transcript extends PasseurElement {
 
   /** Tell those who listen rather than look. @param {string} text */
   announce(text) {
-    if (this.announcer) this.announcer.textContent = text;
+    if (!this.announcer) return;
+    this.announcer.replaceChildren(); // the same words twice are two announcements
+    this.announcer.append(text);
   }
 
   /** @param {import("./model.js").Change} change */
@@ -101,7 +120,8 @@ export class Transcript extends PasseurElement {
     else {
       this.#elements.delete(was ?? message.id);
       this.#elements.set(message.id, element);
-      if (how === "renamed" && element.parentElement) this.list?.insertBefore(element.parentElement, this.#itemAfter(message));
+      if (how === "renamed" && element.parentElement)
+        this.list?.insertBefore(element.parentElement, this.#itemAfter(message));
       element.draw();
     }
     this.#emptiness();
@@ -159,7 +179,12 @@ export class Transcript extends PasseurElement {
     const failure = this.#conversation?.failure ?? null;
     this.failure.hidden = failure === null;
     if (!failure) return this.failure.replaceChildren();
-    const retry = h("button", { type: "button", class: "button", click: () => this.say("passeur-again") }, icon("retry", 18), words.t.retry);
+    const retry = h(
+      "button",
+      { type: "button", class: "button", click: () => this.say("passeur-again") },
+      icon("retry", 18),
+      words.t.retry,
+    );
     fill(this.failure, icon("warn"), h("p", {}, explain(failure)), retry);
     this.#grown();
   }

@@ -55,7 +55,9 @@ export async function ask(api, conversation, message, onAccepted) {
  * @param {Message} message
  */
 function settle(conversation, message) {
-  const isShadow = message.id.startsWith("own-") && conversation.messages.some((other) => other !== message && other.role === "user" && other.text === message.text);
+  const isShadow =
+    message.id.startsWith("own-") &&
+    conversation.messages.some((other) => other !== message && other.role === "user" && other.text === message.text);
   if (isShadow) conversation.remove(message);
   else if (message.state === "sending") conversation.setState(message, "whole");
 }

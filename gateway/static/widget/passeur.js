@@ -19,7 +19,11 @@
     es: { open: "Hacer una pregunta", close: "Cerrar el asistente", fresh: "Nueva conversación", name: "Asistente" },
   };
   const DRAWINGS = {
-    mark: ["M3 12.5h18c-.9 3.6-4.6 5.5-9 5.5s-8.1-1.9-9-5.5Z", "M12 12.5V5l5.5 5", "M3 21.5c1.5-1 3-1 4.5 0s3 1 4.5 0 3-1 4.5 0 3 1 4.5 0"],
+    mark: [
+      "M3 12.5h18c-.9 3.6-4.6 5.5-9 5.5s-8.1-1.9-9-5.5Z",
+      "M12 12.5V5l5.5 5",
+      "M3 21.5c1.5-1 3-1 4.5 0s3 1 4.5 0 3-1 4.5 0 3 1 4.5 0",
+    ],
     close: ["M6 6l12 12", "M18 6 6 18"],
     fresh: ["M12 5v14", "M5 12h14"],
   };
@@ -72,9 +76,22 @@
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(STYLE);
       root.adoptedStyleSheets = [sheet];
-      this.launch = element("button", { type: "button", class: "launch", "aria-haspopup": "dialog", "aria-expanded": "false" }, drawing("mark", 26), element("span", {}, texts.open));
-      const fresh = element("button", { type: "button", "aria-label": texts.fresh, title: texts.fresh }, drawing("fresh", 20));
-      const close = element("button", { type: "button", "aria-label": texts.close, title: texts.close }, drawing("close", 20));
+      this.launch = element(
+        "button",
+        { type: "button", class: "launch", "aria-haspopup": "dialog", "aria-expanded": "false" },
+        drawing("mark", 26),
+        element("span", {}, texts.open),
+      );
+      const fresh = element(
+        "button",
+        { type: "button", "aria-label": texts.fresh, title: texts.fresh },
+        drawing("fresh", 20),
+      );
+      const close = element(
+        "button",
+        { type: "button", "aria-label": texts.close, title: texts.close },
+        drawing("close", 20),
+      );
       this.holder = element("div", {});
       const head = element("header", {}, element("h2", { id: "name" }, texts.name), fresh, close);
       this.panel = element("section", { class: "panel", role: "dialog", "aria-labelledby": "name" }, head, this.holder);
@@ -94,7 +111,8 @@
       this.launch.hidden = true;
       this.launch.setAttribute("aria-expanded", "true");
       this.toggleAttribute("data-open", true);
-      if (!this.frame) this.#load(); // nothing is fetched before someone asks
+      if (!this.frame)
+        this.#load(); // nothing is fetched before someone asks
       else if (focus) this.#tell({ type: "passeur:focus" });
     }
 
@@ -113,7 +131,12 @@
       address.searchParams.set("key", this.options.publicKey);
       address.searchParams.set("lang", this.language ?? "en");
       if (this.options.theme) address.searchParams.set("theme", this.options.theme);
-      this.frame = element("iframe", { title: this.frameTitle ?? "", src: address.href, allow: "microphone; clipboard-write", referrerpolicy: "origin" });
+      this.frame = element("iframe", {
+        title: this.frameTitle ?? "",
+        src: address.href,
+        allow: "microphone; clipboard-write",
+        referrerpolicy: "origin",
+      });
       this.holder?.append(this.frame);
     }
 
@@ -145,7 +168,13 @@
   function drawing(name, size) {
     const space = "http://www.w3.org/2000/svg";
     const svg = document.createElementNS(space, "svg");
-    for (const [key, value] of Object.entries({ viewBox: "0 0 24 24", width: size, height: size, "aria-hidden": "true" })) svg.setAttribute(key, String(value));
+    for (const [key, value] of Object.entries({
+      viewBox: "0 0 24 24",
+      width: size,
+      height: size,
+      "aria-hidden": "true",
+    }))
+      svg.setAttribute(key, String(value));
     for (const line of DRAWINGS[name]) {
       const path = document.createElementNS(space, "path");
       path.setAttribute("d", line);

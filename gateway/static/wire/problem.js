@@ -82,6 +82,15 @@ function untilOf(document, headers) {
 /** @param {number} status */
 function fallbackSlug(status) {
   /** @type {Record<number, string>} */
-  const known = { 401: "unauthenticated", 403: "forbidden", 404: "not-found", 413: "body-too-large", 429: "rate-limited", 501: "unimplemented", 503: "not-ready", 504: "deadline" };
+  const known = {
+    401: "unauthenticated",
+    403: "forbidden",
+    404: "not-found",
+    413: "body-too-large",
+    429: "rate-limited",
+    501: "unimplemented",
+    503: "not-ready",
+    504: "deadline",
+  };
   return known[status] ?? "internal";
 }

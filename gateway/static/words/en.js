@@ -20,7 +20,8 @@ export default {
   themes: { auto: "As the system", light: "Light", dark: "Dark" },
 
   welcome: "What would you like to know?",
-  welcomeHow: "I answer from the documents and show where each answer comes from. When they do not say, I tell you, and a person can take over.",
+  welcomeHow:
+    "I answer from the documents and show where each answer comes from. When they do not say, I tell you, and a person can take over.",
 
   transcript: "Messages",
   you: "You",
@@ -43,11 +44,25 @@ export default {
   dictateStop: "Stop dictating",
   dictateListening: "Listening…",
   dictateNote: "Your browser may send what you say to its maker to turn it into text.",
-  dictateErrors: { "not-allowed": "The microphone is not allowed for this page.", "no-speech": "I heard nothing.", network: "Your browser could not reach its dictation service.", other: "Dictation stopped." },
+  dictateErrors: {
+    "not-allowed": "The microphone is not allowed for this page.",
+    "no-speech": "I heard nothing.",
+    network: "Your browser could not reach its dictation service.",
+    other: "Dictation stopped.",
+  },
   microphone: "Microphone",
   microphoneDefault: "Default microphone",
 
-  steps: { saving: "Sending…", intent: "Reading your question…", retrieval: "Searching the documents…", api_call: "Writing the answer…", tool_preview: "Looking something up…", formatting: "Checking the sources…", clarify: "One question back…", waiting: "One moment…" },
+  steps: {
+    saving: "Sending…",
+    intent: "Reading your question…",
+    retrieval: "Searching the documents…",
+    api_call: "Writing the answer…",
+    tool_preview: "Looking something up…",
+    formatting: "Checking the sources…",
+    clarify: "One question back…",
+    waiting: "One moment…",
+  },
   stopping: "Stopping…",
 
   sources: (/** @type {number} */ count) => (count === 1 ? "1 source" : `${count} sources`),
@@ -134,7 +149,11 @@ export default {
     states: { ready: "works", degraded: "limited", down: "down" },
     names: { gateway: "Gateway", ai_server: "Assistant" },
     toChat: "To the assistant",
-    explain: { ready: "Questions are answered as they should be.", degraded: "Questions are answered, but something below is not as it should be.", down: "New questions would fail right now. What you wrote is kept." },
+    explain: {
+      ready: "Questions are answered as they should be.",
+      degraded: "Questions are answered, but something below is not as it should be.",
+      down: "New questions would fail right now. What you wrote is kept.",
+    },
   },
 
   inbox: {

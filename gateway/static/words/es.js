@@ -21,7 +21,8 @@ export default {
   themes: { auto: "Como el sistema", light: "Clara", dark: "Oscura" },
 
   welcome: "¿Qué desea saber?",
-  welcomeHow: "Respondo a partir de los documentos y muestro de dónde sale cada respuesta. Cuando no lo dicen, se lo digo, y una persona puede tomar el relevo.",
+  welcomeHow:
+    "Respondo a partir de los documentos y muestro de dónde sale cada respuesta. Cuando no lo dicen, se lo digo, y una persona puede tomar el relevo.",
 
   transcript: "Mensajes",
   you: "Usted",
@@ -44,11 +45,25 @@ export default {
   dictateStop: "Detener el dictado",
   dictateListening: "Escuchando…",
   dictateNote: "Su navegador puede enviar lo que dice a su fabricante para convertirlo en texto.",
-  dictateErrors: { "not-allowed": "El micrófono no está permitido en esta página.", "no-speech": "No he oído nada.", network: "Su navegador no pudo conectar con su servicio de dictado.", other: "El dictado se detuvo." },
+  dictateErrors: {
+    "not-allowed": "El micrófono no está permitido en esta página.",
+    "no-speech": "No he oído nada.",
+    network: "Su navegador no pudo conectar con su servicio de dictado.",
+    other: "El dictado se detuvo.",
+  },
   microphone: "Micrófono",
   microphoneDefault: "Micrófono predeterminado",
 
-  steps: { saving: "Enviando…", intent: "Leyendo su pregunta…", retrieval: "Buscando en los documentos…", api_call: "Redactando la respuesta…", tool_preview: "Consultando…", formatting: "Comprobando las fuentes…", clarify: "Una pregunta de vuelta…", waiting: "Un momento…" },
+  steps: {
+    saving: "Enviando…",
+    intent: "Leyendo su pregunta…",
+    retrieval: "Buscando en los documentos…",
+    api_call: "Redactando la respuesta…",
+    tool_preview: "Consultando…",
+    formatting: "Comprobando las fuentes…",
+    clarify: "Una pregunta de vuelta…",
+    waiting: "Un momento…",
+  },
   stopping: "Deteniendo…",
 
   sources: (count) => (count === 1 ? "1 fuente" : `${count} fuentes`),
@@ -135,7 +150,11 @@ export default {
     states: { ready: "funciona", degraded: "limitado", down: "caído" },
     names: { gateway: "Pasarela", ai_server: "Asistente" },
     toChat: "Ir al asistente",
-    explain: { ready: "Las preguntas se responden como es debido.", degraded: "Las preguntas se responden, pero algo de lo que sigue no está como debería.", down: "Ahora mismo una pregunta nueva fallaría. Lo que escribió se conserva." },
+    explain: {
+      ready: "Las preguntas se responden como es debido.",
+      degraded: "Las preguntas se responden, pero algo de lo que sigue no está como debería.",
+      down: "Ahora mismo una pregunta nueva fallaría. Lo que escribió se conserva.",
+    },
   },
 
   inbox: {

@@ -21,7 +21,8 @@ export default {
   themes: { auto: "Comme le système", light: "Claire", dark: "Sombre" },
 
   welcome: "Que souhaitez-vous savoir ?",
-  welcomeHow: "Je réponds à partir des documents et je montre d’où vient chaque réponse. Quand ils n’en disent rien, je vous le dis, et une personne peut prendre le relais.",
+  welcomeHow:
+    "Je réponds à partir des documents et je montre d’où vient chaque réponse. Quand ils n’en disent rien, je vous le dis, et une personne peut prendre le relais.",
 
   transcript: "Messages",
   you: "Vous",
@@ -44,11 +45,25 @@ export default {
   dictateStop: "Arrêter la dictée",
   dictateListening: "Je vous écoute…",
   dictateNote: "Votre navigateur peut envoyer vos paroles à son éditeur pour les transcrire.",
-  dictateErrors: { "not-allowed": "Le microphone n’est pas autorisé pour cette page.", "no-speech": "Je n’ai rien entendu.", network: "Votre navigateur n’a pas pu joindre son service de dictée.", other: "La dictée s’est arrêtée." },
+  dictateErrors: {
+    "not-allowed": "Le microphone n’est pas autorisé pour cette page.",
+    "no-speech": "Je n’ai rien entendu.",
+    network: "Votre navigateur n’a pas pu joindre son service de dictée.",
+    other: "La dictée s’est arrêtée.",
+  },
   microphone: "Microphone",
   microphoneDefault: "Microphone par défaut",
 
-  steps: { saving: "Envoi…", intent: "Lecture de votre question…", retrieval: "Recherche dans les documents…", api_call: "Rédaction de la réponse…", tool_preview: "Consultation en cours…", formatting: "Vérification des sources…", clarify: "Une question en retour…", waiting: "Un instant…" },
+  steps: {
+    saving: "Envoi…",
+    intent: "Lecture de votre question…",
+    retrieval: "Recherche dans les documents…",
+    api_call: "Rédaction de la réponse…",
+    tool_preview: "Consultation en cours…",
+    formatting: "Vérification des sources…",
+    clarify: "Une question en retour…",
+    waiting: "Un instant…",
+  },
   stopping: "Arrêt en cours…",
 
   sources: (count) => (count === 1 ? "1 source" : `${count} sources`),
@@ -64,7 +79,8 @@ export default {
   copied: "Copié",
   copyFailed: "Copie impossible",
   closeness: (percent) => `documents proches à ${percent}`,
-  closenessHelp: "À quel point les documents trouvés sont proches de votre question. Ce n’est pas la probabilité d’avoir raison.",
+  closenessHelp:
+    "À quel point les documents trouvés sont proches de votre question. Ce n’est pas la probabilité d’avoir raison.",
   model: (name) => `rédigé par ${name}`,
   quoted: "cité des documents",
   cost: (money) => `coût ${money}`,
@@ -135,7 +151,11 @@ export default {
     states: { ready: "fonctionne", degraded: "limité", down: "en panne" },
     names: { gateway: "Passerelle", ai_server: "Assistant" },
     toChat: "Vers l’assistant",
-    explain: { ready: "Les questions reçoivent leur réponse comme prévu.", degraded: "Les questions reçoivent une réponse, mais un élément ci-dessous n’est pas comme il devrait.", down: "Une nouvelle question échouerait en ce moment. Ce que vous avez écrit est gardé." },
+    explain: {
+      ready: "Les questions reçoivent leur réponse comme prévu.",
+      degraded: "Les questions reçoivent une réponse, mais un élément ci-dessous n’est pas comme il devrait.",
+      down: "Une nouvelle question échouerait en ce moment. Ce que vous avez écrit est gardé.",
+    },
   },
 
   inbox: {
