@@ -49,8 +49,8 @@ async def run() -> list[Measure]:
     echo = found["echo"]
     measures = [Measure("echo p50", echo.median * 1000, "ms", note=same_side(echo, found["echo again"]))]
     notes = {
-        "chat": "reserve, settle, journal: 3 synced commits",
-        "documents": "the query's reservation too: 5 commits",
+        "chat": "reserve; settle with journal: 2 synced commits",
+        "documents": "the query embedding reserved and settled too: 4 commits",
     }
     for name in ("chat", "documents"):
         ratio, spread = found[name].over(echo)
