@@ -138,6 +138,7 @@ class RecordsService:
             notices = await tx.notifications.forget(visitor_reader(visitor_id))
             await tx.keys.forget_scope(visitor_id)
             await tx.events.forget_stream(visitor_stream_id(visitor_id))
+            await tx.events.erase_mentions(staff_stream_id(visitor.project_id), visitor_id)
             await tx.visitors.delete(visitor_id)
         await self._files.drop(files)
         log.info("visitor_deleted", visitor_id=visitor_id, conversations=len(found), files=len(files))

@@ -95,6 +95,12 @@ class Events:
         where = (events.c.stream_id == stream_id, events.c.conversation_id == conversation_id)
         return await self._connection.run(sa.update(events).where(*where).values(data={}, channel=ERASED))
 
+    async def erase_mentions(self, stream_id: str, person_id: str) -> int:
+        """Empty the events of a shared stream that name a person who was deleted; their offsets stay."""
+        named = sa.type_coerce(events.c.data, sa.Text).contains(person_id, autoescape=True)
+        statement = sa.update(events).where(events.c.stream_id == stream_id, named)
+        return await self._connection.run(statement.values(data={}, channel=ERASED))
+
     async def forget_stream(self, stream_id: str) -> None:
         """Remove a stream with all its events; whoever still reads it is told that it begins anew."""
         await self._connection.run(sa.delete(streams).where(streams.c.id == stream_id))
