@@ -5,6 +5,7 @@ The hooks are few: make and close a client, ask, read, hang up, and say what the
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -50,9 +51,12 @@ class Networked(ABC, Generic[ClientT]):
         return self._name
 
     async def initialize(self) -> None:
-        """Make the client; no network call."""
+        """Make the client; no network call. SDKs load and build half of themselves at their first call: it is done
+        here, off the loop, so that the first visitor does not wait for it.
+        """
         if self._client is None:
-            self._client = self.connect()
+            client = self._client = self.connect()
+            await asyncio.to_thread(self.warm, client)
 
     async def close(self) -> None:
         """Release connections; idempotent."""
@@ -73,6 +77,9 @@ class Networked(ABC, Generic[ClientT]):
     @abstractmethod
     def connect(self) -> ClientT:
         """Make the SDK's client: without retries, without redirects."""
+
+    def warm(self, client: ClientT) -> None:
+        """Make the SDK load what its first call would load; runs in a thread."""
 
     @abstractmethod
     async def disconnect(self, client: ClientT) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from google import genai
+from google.genai import types
 
 from ai_server.providers.gemini.client import classify, close_client
 from ai_server.providers.gemini.reader import GeminiReader
@@ -31,6 +32,13 @@ class GeminiGeneration(NetworkGeneration[genai.Client]):
     def connect(self) -> genai.Client:
         """Make the client."""
         return self._connection.client()
+
+    def warm(self, client: genai.Client) -> None:
+        """Build the models of request and response, which pydantic puts off."""
+        del client
+        part: dict[str, object] = {"text": "x"}
+        types.GenerateContentConfig(max_output_tokens=1)
+        types.GenerateContentResponse.model_validate({"candidates": [{"content": {"parts": [part]}}]})
 
     async def disconnect(self, client: genai.Client) -> None:
         """Close the client."""

@@ -32,6 +32,10 @@ class MistralGeneration(NetworkGeneration[Mistral]):
         """Make the client."""
         return self._connection.client()
 
+    def warm(self, client: Mistral) -> None:
+        """Load the chat resource and its types."""
+        _ = client.chat.stream_async
+
     async def disconnect(self, client: Mistral) -> None:
         """Close the client."""
         await close_client(client)

@@ -34,6 +34,10 @@ class OpenAICompatibleGeneration(NetworkGeneration[openai.AsyncOpenAI]):
         """Make the client."""
         return self._connection.client()
 
+    def warm(self, client: openai.AsyncOpenAI) -> None:
+        """Load the chat resource and its types."""
+        _ = client.chat.completions.create
+
     async def disconnect(self, client: openai.AsyncOpenAI) -> None:
         """Close the client."""
         await client.close()
