@@ -43,7 +43,7 @@ class BudgetSeed:
                 scope = BudgetScope(ScopeKind.PROJECT, project_id)
             case ScopeKind.ASSISTANT:
                 scope = BudgetScope(ScopeKind.ASSISTANT, project_id, assistant=self.assistant)
-            case ScopeKind.USER:
+            case _:
                 scope = BudgetScope(ScopeKind.USER, project_id, user=self.user or user)
         return Budget(scope, self.period, self.limit_nanousd, self.time_zone, self.alert_share)
 

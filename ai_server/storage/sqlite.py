@@ -63,7 +63,8 @@ class SqliteStateStore:
         except BaseException:
             await self.close()
             raise
-        log.info("state store open", kind="sqlite", path=str(self._path), sqlite=sqlite3.sqlite_version, journal="wal, exclusive")
+        version = sqlite3.sqlite_version
+        log.info("state store open", kind="sqlite", path=str(self._path), version=version, journal="wal, exclusive")
 
     async def probe(self) -> None:
         """Write and sync one small row."""

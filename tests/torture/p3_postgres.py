@@ -17,7 +17,7 @@ from tests.torture.figure import Figure, span
 
 PROMISE = "of 64 racers in 4 processes for a budget that fits exactly k calls, exactly k are admitted (PostgreSQL)"
 FULL = 64_000
-SHORT = 64 * 8
+SHORT = 64 * 3
 PROCESSES, EACH = 4, 16
 RACERS = PROCESSES * EACH
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 
 import asyncpg
 import pytest
@@ -138,3 +139,19 @@ async def test_a_newer_schema_is_refused(pair, dsn):
         await opened(dsn)
     await hand.execute("UPDATE schema_version SET version = 1")
     await hand.close()
+
+
+async def test_a_server_that_crashed_and_came_back_has_lost_nothing_acknowledged(server, dsn):
+    """SIGQUIT is PostgreSQL's crash: no checkpoint, recovery from the log at the next start."""
+    store = await opened(dsn)
+    await store.ledger.put_budget(project_budget(1000), NOW, seed=True)
+    acknowledged = [(await store.ledger.reserve(call(f"k{number}", 1), [])).new.key for number in range(20)]
+    server.stop(signal.SIGQUIT)
+    with pytest.raises(NotReady):
+        await store.ledger.reserve(call("while away", 1), [])
+    server.start()
+    await store.probe()
+    found = {each.new.key for each in await store.ledger.reservations("demo", None, 100, "")}
+    assert found >= set(acknowledged)
+    assert await store.ledger.audit() == []
+    await store.close()

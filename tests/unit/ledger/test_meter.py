@@ -210,6 +210,16 @@ async def test_a_settlement_waits_for_a_store_that_cannot_write_and_the_caller_d
     assert await meter.drain(5) == 0
 
 
+async def test_a_settlement_that_reconciliation_forestalled_is_logged_and_let_be(meter, store, monkeypatch):
+    told = []
+    monkeypatch.setattr(meter_module.log, "exception", lambda event, **facts: told.append(event))
+    async with meter.call("t/1/1", PAYER, QUOTE) as call:
+        await store.ledger.void(call.permit.reservation_id, "reconciled: not billed", ManualClock().now())
+        call.complete(USED, 40)
+    assert told == ["settlement refused"]
+    assert ended(store) == [(VOIDED, None, False)]
+
+
 async def test_an_admission_that_failed_without_a_certain_outcome_is_undone(meter, store, clock):
     """A commit that reports an error may still be on disk: the ledger must not keep that hold."""
     memory = store.ledger

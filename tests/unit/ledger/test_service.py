@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client import CollectorRegistry
 
+from ai_server.ledger import pricing_audit
 from ai_server.ledger.contract import Payer, Quote
 from ai_server.ledger.metrics import LedgerMetrics
 from ai_server.ledger.model import BudgetSeed
@@ -20,6 +21,7 @@ from ai_server.storage.contract import (
     StoredRequest,
 )
 from shared.errors import AlreadyResolved, BudgetExhausted, NotFound
+from shared.usage import Usage
 from tests.fakes.clock import ManualClock
 from tests.fakes.state_store import MemoryStateStore
 
@@ -182,6 +184,27 @@ async def test_an_alert_is_logged_once_a_window(ledger, store, clock, monkeypatc
     await ledger.reserve("k2", PAYER, quote(130))
     await sweeper.refresh()
     assert len(warned) == 2
+
+
+async def test_a_start_holds_what_was_left_and_says_how_much(ledger, store, clock, monkeypatch):
+    told = []
+    monkeypatch.setattr("ai_server.ledger.sweeper.log.warning", lambda event, **facts: told.append(facts))
+    sweeper = Sweeper(store, ledger, clock)
+    assert await sweeper.recover() == 0
+    await ledger.reserve("k1", PAYER, quote())
+    assert await sweeper.recover() == 1
+    assert told == [{"count": 1}]
+
+
+async def test_costs_are_compared_page_by_page_with_what_their_usage_can_cost(ledger, monkeypatch):
+    monkeypatch.setattr(pricing_audit, "PAGE", 2)
+    for number in range(5):
+        reserved = await ledger.reserve(f"k{number}", Payer("demo", "", ""), quote(10))
+        usage = Usage(output=number) if number else None
+        await ledger.settle(reserved.new.reservation_id, number, estimated=False, usage=usage)
+    findings = await pricing_audit.cost_findings(ledger, lambda each: {each.usage.output} - {3})
+    assert len(findings) == 1
+    assert "was settled at 3, and its usage gives no price" in findings[0]
 
 
 async def test_requests_are_forgotten_after_a_day(ledger, store, clock):
