@@ -196,6 +196,29 @@ async def test_a_detached_turn_outlives_its_caller():
     assert (result.outcome, result.text) == (common_pb2.OUTCOME_ANSWERED, "Begun, and ended.")
 
 
+async def test_explaining_tells_a_running_turn_from_one_that_nobody_asked():
+    """The gateway asks before it attaches again: only a turn that is not known was interrupted."""
+    gate = asyncio.Event()
+    generator = ScriptedGenerator(lambda request: [TextDelta("Begun, "), gate, *saying("and ended.")])
+    async with ai_server(generator, knowledge=documents()) as rig:
+        request = assistant_pb2.StreamAnswerRequest(
+            input=asked("How do I export?", idempotency_key="k1", detached=True)
+        )
+        call = rig.assistant.StreamAnswer(request, metadata=rig.metadata(), timeout=20)
+        heard = aiter(call)
+        await until_text(heard)
+        codes = []
+        for key in ("k1", "nobody"):
+            explain = assistant_pb2.ExplainTurnRequest(project_id="demo", idempotency_key=key)
+            with pytest.raises(grpc.aio.AioRpcError) as failure:
+                await rig.assistant.ExplainTurn(explain, metadata=rig.metadata())
+            codes.append(failure.value.code())
+        gate.set()
+        async for _ in heard:
+            pass
+    assert codes == [grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.NOT_FOUND]
+
+
 async def test_stop_keeps_what_was_said_and_is_idempotent():
     gate = asyncio.Event()
     generator = ScriptedGenerator(lambda request: [TextDelta("Said so far"), gate])
