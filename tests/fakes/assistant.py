@@ -228,13 +228,15 @@ class ScriptedAssistant:
             raise NotReady("The AI server does not answer.")
 
     async def _news(self, turn: _Turn) -> None:
-        waits = [asyncio.ensure_future(turn.changed.wait()), asyncio.ensure_future(self._cut.wait())]
+        cut = self._cut
+        waits = [asyncio.ensure_future(turn.changed.wait()), asyncio.ensure_future(cut.wait())]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in waits:
                 wait.cancel()
-        self._reach()
+        if cut.is_set():
+            raise NotReady("The AI server's connection broke.")
 
     async def _play(self, turn: _Turn) -> None:
         for event in self.script(turn.question):

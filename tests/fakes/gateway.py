@@ -154,7 +154,7 @@ async def staff_member(
 @asynccontextmanager
 async def serving(services: Services, port: int = 0) -> AsyncIterator[str]:
     """Serve them on loopback and tell the address."""
-    runner = web.AppRunner(build_app(services), handler_cancellation=True, access_log=None)
+    runner = web.AppRunner(build_app(services), handler_cancellation=True, access_log=None, shutdown_timeout=2)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port)
     await site.start()

@@ -38,6 +38,11 @@ def assistant():
 
 
 @pytest.fixture
+def projects():
+    return (DEMO, OTHER)
+
+
+@pytest.fixture
 def limits():
     return GENEROUS
 
@@ -55,9 +60,9 @@ def migrated(tmp_path_factory):
 
 
 @pytest.fixture
-async def services(tmp_path, assistant, limits, migrated):
+async def services(tmp_path, assistant, limits, migrated, projects):
     shutil.copytree(migrated, tmp_path / "gateway")
-    async with open_services(tmp_path / "gateway", assistant, limits=limits, projects=(DEMO, OTHER)) as opened:
+    async with open_services(tmp_path / "gateway", assistant, limits=limits, projects=projects) as opened:
         yield opened
 
 

@@ -124,7 +124,7 @@ async def test_a_second_message_while_a_turn_runs_names_the_running_turn(browser
 
 async def test_stopping_keeps_what_was_said(browser, conversation, assistant):
     assistant.script = lambda question: [
-        *answering("Il était une fois")[:-4],
+        *answering("Il était une fois")[:-3],
         Pause(),
         Result(Outcome.ANSWERED, "x", "fr"),
     ]
