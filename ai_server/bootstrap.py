@@ -173,7 +173,7 @@ async def _serve(plan: Plan) -> int:
     settings = plan.settings
     figures = CollectorRegistry()
     application = _application(plan, figures)
-    listener = Listener(application, ClientRegister(plan.clients))
+    listener = Listener(application, ClientRegister(plan.clients), figures)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
@@ -266,8 +266,9 @@ async def private_server() -> AsyncIterator[Connection]:
     logs.configure("ai_server", "WARNING")
     token = new_token()
     operator = Client("operator", token_digest(token), frozenset({ALL_PROJECTS}), frozenset({Scope.ADMIN}))
-    application = _application(plan, CollectorRegistry())
-    listener = Listener(application, ClientRegister([operator]))
+    figures = CollectorRegistry()
+    application = _application(plan, figures)
+    listener = Listener(application, ClientRegister([operator]), figures)
     with tempfile.TemporaryDirectory(prefix="passeur-") as folder:
         address = f"{UNIX}{Path(folder) / 'ai.sock'}"
         await listener.listen(address, None)

@@ -12,11 +12,14 @@ from grpc_reflection.v1alpha import reflection
 
 from ai_server.readiness import RETRIEVAL, State
 from ai_server.rpc.edge import Edge
+from ai_server.rpc.metrics import RpcMetrics
 from ai_server.rpc.wiring import OFFERS
 from shared.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from prometheus_client import CollectorRegistry
 
     from ai_server.clients import ClientRegister, Scope
     from ai_server.readiness import Report
@@ -41,13 +44,13 @@ REFLECTION: Final = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionI
 class Listener:
     """Serves every offer behind one edge, with health and reflection."""
 
-    def __init__(self, services: Services, register: ClientRegister) -> None:
+    def __init__(self, services: Services, register: ClientRegister, metrics: CollectorRegistry) -> None:
         """Wire up; nothing listens yet."""
         self._services = services
         scopes: dict[str, Scope | None] = {REFLECTION: None}
         for offer in OFFERS:
             scopes |= offer.scopes()
-        self._edge = Edge(register, scopes, services.clock)
+        self._edge = Edge(register, scopes, services.clock, RpcMetrics(metrics))
         self._server = grpc.aio.server(interceptors=(self._edge,), options=OPTIONS)
         for offer in OFFERS:
             offer.add(offer.servicer(services), self._server)

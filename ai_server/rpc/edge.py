@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 
     from ai_server.clients import ClientRegister, Scope
+    from ai_server.rpc.metrics import RpcMetrics
     from shared.clock import Clock
 
 OPEN_SERVICE: Final = "/grpc.health.v1.Health/"
@@ -54,8 +55,11 @@ class Aborted(PasseurError):
 class Edge(grpc.aio.ServerInterceptor):
     """Wraps each handler once and keeps the wrapped one by method."""
 
-    def __init__(self, register: ClientRegister, scopes: Mapping[str, Scope | None], clock: Clock) -> None:
+    def __init__(
+        self, register: ClientRegister, scopes: Mapping[str, Scope | None], clock: Clock, metrics: RpcMetrics
+    ) -> None:
         """Take the clients, and the scope that each full method name needs (None: any client)."""
+        self._metrics = metrics
         self._register = register
         self._scopes = scopes
         self._clock = clock
@@ -107,7 +111,7 @@ class Edge(grpc.aio.ServerInterceptor):
         async def guarded(request: Any, context: grpc.aio.ServicerContext) -> Any:
             request_id = self._request_id(context)
             try:
-                with self._counted():
+                with self._counted(method):
                     self._admit(method, context, request_id)
                     return await behaviour(_readable(request), context)
             except BaseException as error:  # noqa: BLE001 - the boundary between handlers and the wire
@@ -121,7 +125,7 @@ class Edge(grpc.aio.ServerInterceptor):
         async def guarded(request: Any, context: grpc.aio.ServicerContext) -> AsyncIterator[Any]:
             request_id = self._request_id(context)
             try:
-                with self._counted():
+                with self._counted(method):
                     self._admit(method, context, request_id)
                     async with aclosing(behaviour(_readable(request), context)) as responses:
                         async for response in responses:
@@ -134,12 +138,23 @@ class Edge(grpc.aio.ServerInterceptor):
         return guarded
 
     @contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _counted(self, method: str) -> Iterator[None]:
         self._running += 1
         self._idle.clear()
+        started, code = self._clock.monotonic(), "OK"
         try:
             yield
+        except PasseurError as error:
+            code = error.grpc_code
+            raise
+        except (asyncio.CancelledError, GeneratorExit):
+            code = "CANCELLED"
+            raise
+        except BaseException:
+            code = "INTERNAL"
+            raise
         finally:
+            self._metrics.ended(method, code, self._clock.monotonic() - started)
             self._running -= 1
             if not self._running:
                 self._idle.set()

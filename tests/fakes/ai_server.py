@@ -75,6 +75,7 @@ class Rig:
     store: MemoryStateStore
     knowledge: FakeKnowledge
     address: str
+    figures: CollectorRegistry
     tokens: dict[str, str] = field(default_factory=dict)
     _channels: list[grpc.aio.Channel] = field(default_factory=list)
 
@@ -127,12 +128,14 @@ async def ai_server(
     mine = project(*chain, budget=budget, mode=mode)
     projects = {each.project_id: each for each in (mine, *others)}
 
+    figures = CollectorRegistry()
+
     def make_knowledge(embedders):
         knowledge.embedder = embedders["demo"]
         return knowledge
 
     application = Application(
-        store, make_knowledge, projects, provider_set(*generators, pricing=pricing), SystemClock(), CollectorRegistry()
+        store, make_knowledge, projects, provider_set(*generators, pricing=pricing), SystemClock(), figures
     )
     tokens = {
         "gateway": "gateway-token",
@@ -150,11 +153,11 @@ async def ai_server(
         Client(name, token_digest(token), frozenset({"demo"}), frozenset(scopes[name]))
         for name, token in tokens.items()
     ]
-    listener = Listener(application, ClientRegister(clients))
+    listener = Listener(application, ClientRegister(clients), figures)
     with tempfile.TemporaryDirectory(prefix="passeur-test-") as folder:
         address = f"unix:{Path(folder) / 'ai.sock'}"
         await listener.listen(address, None)
-        rig = Rig(application, listener, store, knowledge, address, tokens)
+        rig = Rig(application, listener, store, knowledge, address, figures, tokens)
         application.launch()
         try:
             if wait:

@@ -238,3 +238,25 @@ async def test_a_summary_is_written_by_the_model_or_quotes_the_person():
     assert written.text == "Export en panne."
     assert "Mon export échoue depuis hier." in quoted.text
     assert "redémarré" in quoted.text
+
+
+async def test_calls_turns_and_models_are_counted_under_bounded_labels():
+    async with ai_server(talker(), knowledge=documents()) as rig:
+        await rig.answer("How do I export?")
+        await refused(rig, question="")
+        figures = rig.figures
+        labels = {"rpc": "AssistantService/Answer"}
+        counted = {
+            code: figures.get_sample_value("passeur_ai_rpcs_total", {**labels, "code": code})
+            for code in ("OK", "INVALID_ARGUMENT")
+        }
+        turns = figures.get_sample_value("passeur_ai_turns_total", {"operation": "answer", "outcome": "answered"})
+        model = {
+            "gen_ai_operation_name": "chat",
+            "gen_ai_provider_name": "scripted",
+            "gen_ai_request_model": "m",
+        }
+        tokens = figures.get_sample_value("gen_ai_client_token_usage_total", {**model, "gen_ai_token_type": "output"})
+        ready = figures.get_sample_value("passeur_ai_dependency_state", {"dependency": "store"})
+    assert counted == {"OK": 1, "INVALID_ARGUMENT": 1}
+    assert (turns, tokens, ready) == (1, 20, 1)
