@@ -30,7 +30,7 @@ REFUSALS = "integration/ai_server/test_refusals.py::"
 PROCESS = "integration/ai_server/test_process.py::"
 STORE = "contracts/test_state_store.py::"
 GATEWAY = "integration/gateway/"
-SUPPORT = "integration/support/"
+SUPPORT = "integration/gateway/support/"
 SYNC = "unit/knowledge/test_sync.py::"
 
 BEHAVIOURS = (
