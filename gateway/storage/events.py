@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import sqlalchemy as sa
 
 from gateway.storage.connection import Connection, one
-from gateway.storage.contract import NewEvent, StoredEvent, StreamPosition
+from gateway.storage.records import NewEvent, StoredEvent, StreamPosition
 from gateway.storage.tables import events, streams
 
 if TYPE_CHECKING:

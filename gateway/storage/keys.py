@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from gateway.storage.connection import Connection, one
-from gateway.storage.contract import KeyRecord
+from gateway.storage.records import KeyRecord
 from gateway.storage.tables import idempotency
 
 if TYPE_CHECKING:

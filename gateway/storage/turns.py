@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from gateway.storage.connection import Connection, one
-from gateway.storage.contract import TurnRecord
+from gateway.storage.records import TurnRecord
 from gateway.storage.tables import turns
 
 if TYPE_CHECKING:
