@@ -211,6 +211,20 @@ class KnowledgeState:
     since: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class IndexAudit:
+    """What an audit found: live passages that their own vector does not find, and others that are still returned."""
+
+    chunk_count: int
+    unreachable: tuple[str, ...]
+    ghosts: tuple[str, ...]
+
+    @property
+    def clean(self) -> bool:
+        """Whether the index tells the truth."""
+        return not self.unreachable and not self.ghosts
+
+
 class Knowledge(Protocol):
     """Everything the outside asks of documents."""
 

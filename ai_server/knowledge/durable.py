@@ -70,6 +70,10 @@ class DurableIndex(Protocol):
         """Cache vectors by text hash."""
         ...
 
+    async def quarantine(self) -> None:
+        """Put a damaged index aside and begin an empty one; the vector cache stays."""
+        ...
+
     async def close(self) -> None:
         """Let it go; idempotent."""
         ...

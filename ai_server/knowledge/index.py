@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import shutil
+from typing import TYPE_CHECKING, Final
 
 from ai_server.knowledge import index_child
 from ai_server.knowledge.durable import IndexLost
@@ -18,6 +20,20 @@ if TYPE_CHECKING:
 
     from ai_server.knowledge.durable import Records
     from ai_server.knowledge.vectors import PassageVectors
+
+
+DAMAGED_KEPT: Final = 3
+"""Most damaged folders that are kept; the oldest goes."""
+
+
+def _put_aside(chroma: Path) -> None:
+    if not chroma.exists():
+        return
+    kept = sorted(chroma.parent.glob(f"{chroma.name}.damaged-*"))
+    for old in kept[: max(0, len(kept) - DAMAGED_KEPT + 1)]:
+        shutil.rmtree(old, ignore_errors=True)
+    number = int(kept[-1].name.rsplit("-", 1)[1]) + 1 if kept else 1
+    chroma.rename(chroma.parent / f"{chroma.name}.damaged-{number:06}")
 
 
 class ChromaIndex:
@@ -83,6 +99,11 @@ class ChromaIndex:
     def kill(self) -> None:
         """End the child at once, as a crash would; the next call starts another."""
         self._child.kill()
+
+    async def quarantine(self) -> None:
+        """Put Chroma's folder aside, for whoever wants to look at it, and begin an empty one."""
+        await self._child.close()
+        await asyncio.to_thread(_put_aside, self._folder / index_child.CHROMA)
 
     async def close(self) -> None:
         """End the child; idempotent."""

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
     from numpy.typing import NDArray
 
+CHROMA: Final = "chroma"
+"""Chroma's own folder inside the index folder."""
 PAGE: Final = 1_000
 """Rows read at once: `get` of 50,000 fails with too many SQL variables."""
 _CACHE_PAGE: Final = 500
@@ -54,7 +56,7 @@ def open_index(folder: str) -> None:
 
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)
-    _Opened.client = chromadb.PersistentClient(str(root / "chroma"), Settings(anonymized_telemetry=False))
+    _Opened.client = chromadb.PersistentClient(str(root / CHROMA), Settings(anonymized_telemetry=False))
     _Opened.cache = _open_cache(root / "vectors.sqlite")
 
 

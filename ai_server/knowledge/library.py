@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from ai_server.knowledge import gate, rights, snapshot
+from ai_server.knowledge.contract import IndexAudit
 from ai_server.knowledge.records import to_chunks
 from ai_server.knowledge.snapshot import Snapshot
 from ai_server.knowledge.vectors import without_sentences
@@ -26,6 +28,20 @@ if TYPE_CHECKING:
     from ai_server.storage.contract import IndexRegistry
 
 
+AUDITED_AT_ONCE: Final = 100
+AUDIT_NEIGHBOURS: Final = 5
+"""How many rows are asked for: passages of the same text have the same vector, and any of them may come first."""
+
+
+def _has_twin(snapshot: Snapshot, vector: NDArray[np.float32], ids: Sequence[str]) -> bool:
+    """Whether a row that came first has the very vector that was asked with."""
+    row = snapshot.rows.get(ids[0]) if ids else None
+    return row is not None and float(snapshot.vectors[row] @ vector) > 1 - TWIN_GAP
+
+
+TWIN_GAP: Final = 1e-5
+
+
 class Library:
     """A project's documents. `snapshot` is None until it is loaded; `problem` says why it cannot be."""
 
@@ -37,7 +53,7 @@ class Library:
         self.embedder = embedder
         self.snapshot: Snapshot | None = None
         self.problem = ""
-        self.missing_count = 0
+        self.lost: set[str] = set()
         self.running: list[Outcome] = []
         self._index = index
         self._registry = registry
@@ -87,8 +103,7 @@ class Library:
             NotReady: the index cannot be read, or was built by another embedding model.
         """
         row = await self._row_to_serve()
-        truth = await self._registry.documents(self.project.project_id, "")
-        wanted = {chunk_id for document in truth.values() for chunk_id in document.chunk_ids}
+        wanted = await self._wanted()
         await self._index.prepare(row.collection)
         entries: list[Entry] = []
         orphans: list[str] = []
@@ -97,12 +112,51 @@ class Library:
             pairs = [pair for pair in to_chunks(records) if pair[0].chunk_id in wanted]
             entries += await self._with_vectors(pairs, dict(zip(records.ids, records.vectors, strict=True)))
         await self._index.remove(row.collection, orphans)
-        self.missing_count = len(wanted) - len(entries)
+        self.lost = wanted - {each.chunk.chunk_id for each in entries}
         self.snapshot = await asyncio.to_thread(
             Snapshot, entries, self.project.keys, self.embedder.dimension, row.generation
         )
         self._row = row
         self.problem = ""
+
+    async def check(self) -> None:
+        """Compare the durable index with the registry: what it lost is noted, what it should not hold is removed."""
+        wanted = await self._wanted()
+        held: set[str] = set()
+        await self._index.prepare(self.row.collection)
+        async for records in self._index.rows(self.row.collection):
+            held.update(records.ids)
+        await self._index.remove(self.row.collection, sorted(held - wanted))
+        self.lost = wanted - held
+
+    async def audit(self) -> IndexAudit:
+        """Ask the durable index for every passage by its own vector, and for every one that it should not hold."""
+        wanted = await self._wanted()
+        snapshot = self.ready()
+        held: set[str] = set()
+        async for records in self._index.rows(self.row.collection):
+            held.update(records.ids)
+        unreachable = wanted - held
+        ghosts = held - wanted
+        for start in range(0, len(snapshot), AUDITED_AT_ONCE):
+            part = snapshot.entries[start : start + AUDITED_AT_ONCE]
+            vectors = snapshot.vectors[start : start + AUDITED_AT_ONCE]
+            found = await self._index.nearest(self.row.collection, vectors, AUDIT_NEIGHBOURS)
+            for entry, vector, ids in zip(part, vectors, found, strict=True):
+                ghosts.update(each for each in ids if each not in wanted)
+                if entry.chunk.chunk_id not in ids and not _has_twin(snapshot, vector, ids):
+                    unreachable.add(entry.chunk.chunk_id)
+        return IndexAudit(len(wanted), tuple(sorted(unreachable)), tuple(sorted(ghosts)))
+
+    async def calibrate(self, gate_text: str) -> None:
+        """Store a gate with the collection."""
+        async with self._publishing:
+            self._row = replace(self.row, calibration=gate_text)
+            await self._registry.put_index(self._row)
+
+    async def _wanted(self) -> set[str]:
+        rows = await self._registry.documents(self.project.project_id, "")
+        return {chunk_id for document in rows.values() for chunk_id in document.chunk_ids}
 
     async def publish(self, outcome: Outcome) -> int:
         """Serve what a sync did, under the next generation; gives the generation that serves."""
@@ -115,16 +169,9 @@ class Library:
                 for each in before.entries
                 if each.chunk.chunk_id not in outcome.removed and each.chunk.chunk_id not in outcome.entries
             ]
-            row = self.row
-            fresh = IndexRow(
-                project_id=row.project_id,
-                collection=row.collection,
-                fingerprint=row.fingerprint,
-                generation=row.generation + 1,
-                calibration=row.calibration,
-                previous_collection=row.previous_collection,
-            )
+            fresh = replace(self.row, generation=self.row.generation + 1)
             await self._registry.put_index(fresh)
+            self.lost -= outcome.removed | outcome.entries.keys()
             self.snapshot = await asyncio.to_thread(
                 Snapshot,
                 [*kept, *outcome.entries.values()],

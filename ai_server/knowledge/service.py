@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import structlog
 
+from ai_server.knowledge import documents, gate, ranking
 from ai_server.knowledge import language as languages
-from ai_server.knowledge import ranking
 from ai_server.knowledge.contract import (
     DocumentEntry,
     FileStatus,
@@ -22,23 +24,25 @@ from ai_server.knowledge.contract import (
 )
 from ai_server.knowledge.durable import IndexLost
 from ai_server.knowledge.index import ChromaIndex
+from ai_server.knowledge.lexical import terms
 from ai_server.knowledge.library import Library
+from ai_server.knowledge.loaders.model import Rejected
 from ai_server.knowledge.parsing import ChildParser
 from ai_server.knowledge.sources import SourceBook
 from ai_server.knowledge.sync import SourceSync, SyncTools
-from shared.errors import InvalidRequest, NotFound, NotReady, SyncRunning
+from shared.errors import InvalidRequest, NotFound, NotReady, PasseurError, SyncRunning, UnsupportedMedia, Violation
 from shared.ids import new_id
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from ai_server.knowledge.contract import (
         Chunk,
         Embedder,
+        IndexAudit,
         ProjectKnowledge,
         RetrievalContext,
         SourceSpec,
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
         SyncEvent,
     )
     from ai_server.knowledge.durable import DurableIndex
+    from ai_server.knowledge.loaders.model import Loaded
     from ai_server.knowledge.parsing import Parser
     from ai_server.storage.contract import DocumentRow, IndexRegistry
     from shared.clock import Clock
@@ -57,7 +62,12 @@ QUERY_VECTORS_KEPT: Final = 1_024
 WATCH_SECONDS: Final = 1.0
 """How often the index child is looked at."""
 HEAL_SECONDS: Final = (1.0, 2.0, 5.0, 15.0, 30.0)
-"""Pauses between attempts to bring a lost index back; the last one repeats."""
+"""Pauses after failed attempts to bring a lost index back; then the watch begins again."""
+QUARANTINE_AT: Final = 1
+"""The attempt (0 is first) after which an index that still kills its reader is put aside."""
+EXTRACT_LIMIT: Final = 200_000
+"""Most characters of an uploaded document that are given back."""
+CALIBRATION_HITS: Final = 8
 
 log = structlog.get_logger(__name__)
 
@@ -190,10 +200,10 @@ class KnowledgeService:
 
     async def sources(self, project_id: str) -> Sequence[SourceEntry]:
         """List sources with counts, by id."""
-        documents = await self._registry.documents(self._library(project_id).project.project_id, "")
+        rows = await self._registry.documents(self._library(project_id).project.project_id, "")
         entries: list[SourceEntry] = []
         for source in sorted(self._sources(project_id).values(), key=lambda source: source.source_id):
-            own = [row for row in documents.values() if row.source_id == source.source_id]
+            own = [row for row in rows.values() if row.source_id == source.source_id]
             indexed = [row for row in own if row.status == FileStatus.INDEXED]
             count = sum(len(row.chunk_ids) for row in indexed)
             entries.append(SourceEntry(source.source_id, str(source.root), source.managed, len(indexed), count))
@@ -232,7 +242,7 @@ class KnowledgeService:
                 source,
                 library.row.collection,
                 sync_id=new_id(self._clock.now()),
-                indexed=snapshot.rows,
+                indexed=snapshot.rows.keys() - library.lost,
             )
             if source.source_id not in {each.source_id for each in library.project.sources}:
                 await asyncio.to_thread(self._book.remember, project_id, source)
@@ -255,6 +265,72 @@ class KnowledgeService:
                 cost_nanousd=None,
                 generation=generation,
             )
+
+    async def extract(self, name: str, data: bytes) -> tuple[Loaded, str, bool]:
+        """Read an uploaded document in the parsing child; nothing is stored.
+
+        Returns:
+            What its loader gave, its text cut at 200,000 characters, and whether it was cut.
+
+        Raises:
+            UnsupportedMedia: not a type that is read here.
+            InvalidRequest: it cannot be read; says why.
+        """
+        if PurePosixPath(name).suffix.lower() not in documents.SUFFIXES:
+            kinds = ", ".join(sorted(documents.SUFFIXES))
+            raise UnsupportedMedia([Violation("name", f"`{name}` is not a type that is read here: {kinds}")])
+        try:
+            loaded = await self._parser.load(name, data)
+        except Rejected as exc:
+            raise InvalidRequest.of("data", str(exc)) from exc
+        text = "\n".join(block.text for block in loaded.blocks)
+        return loaded, text[:EXTRACT_LIMIT], len(text) > EXTRACT_LIMIT
+
+    async def audit(self, project_id: str) -> IndexAudit:
+        """Query every passage by its own vector; changes nothing but the readiness that it finds wrong."""
+        library = self._library(project_id)
+        found = await library.audit()
+        library.lost |= set(found.unreachable)
+        self._settle()
+        return found
+
+    async def rebuild(self, project_id: str) -> AsyncGenerator[SyncEvent, None]:
+        """Build the durable index anew from the documents, source by source; answers go on from the snapshot."""
+        library = self._library(project_id)
+        snapshot = library.ready()
+        if any(project == project_id for project, _ in self._syncing):
+            raise SyncRunning("A source of this project is being synced: wait until it ends.")
+        await self._index.drop(library.row.collection)
+        await self._index.prepare(library.row.collection)
+        library.lost = set(snapshot.rows)
+        for source in self._sources(project_id).values():
+            async with aclosing(self.sync(project_id, source)) as events:
+                async for event in events:
+                    yield event
+        self._settle()
+
+    async def calibrate(
+        self, project_id: str, questions: Sequence[tuple[str, bool]], max_lost_share: float, spending: Spending
+    ) -> gate.Calibrated:
+        """Learn the gate's thresholds from labelled questions (answerable or not) and store them.
+
+        Raises:
+            InvalidRequest: too few questions of a kind, or a share out of bounds.
+        """
+        library = self._library(project_id)
+        snapshot = library.ready()
+        rows = np.arange(len(snapshot))
+        asked: dict[bool, list[list[gate.Signals]]] = {True: [], False: []}
+        for number, (text, answerable) in enumerate(questions):
+            own = replace(spending, key=f"{spending.key}/{number}")
+            vector = await self._query_vector(library, text, own)
+            spoken = languages.detect(text, library.project.languages, library.project.languages[0])
+            ranked = await asyncio.to_thread(ranking.rank, snapshot, rows, vector, terms(text, spoken))
+            kept = range(min(CALIBRATION_HITS, len(ranked.rows)))
+            asked[answerable].append([ranked.signals(place) for place in kept])
+        found = gate.calibrate(library.gate, asked[True], asked[False], max_lost_share)
+        await library.calibrate(found.gate.dump())
+        return found
 
     # ---------------------------------------------------------------- inside
 
@@ -297,23 +373,49 @@ class KnowledgeService:
             if library.snapshot is not None:
                 continue
             try:
-                await library.load()
+                await self._load(library)
             except IndexLost:
                 raise
             except NotReady as exc:
                 # Another model's vectors: this project refuses, the others serve.
                 log.warning("project not loaded", project=project_id, reason=exc.message)
 
+    async def _load(self, library: Library) -> None:
+        """Load a project; an index that kills its reader twice is put aside and begun anew."""
+        try:
+            await library.load()
+        except IndexLost as exc:
+            log.warning("index did not open, trying again", reason=exc.message)
+            try:
+                await library.load()
+            except IndexLost as again:
+                log.exception("index is damaged: put aside and rebuilt", reason=again.message)
+                await self._index.quarantine()
+                await library.load()
+
+    async def _put_back(self) -> None:
+        """Index again what the durable index lost, from the documents; vectors come from the cache."""
+        for project_id, library in self._libraries.items():
+            if not library.lost:
+                continue
+            for source in self._sources(project_id).values():
+                try:
+                    async for _ in self.sync(project_id, source):
+                        pass
+                except (SyncRunning, InvalidRequest) as exc:
+                    log.warning("source not put back", source=source.source_id, reason=exc.message)
+        self._settle()
+
     def _settle(self) -> None:
         """Work the state out from the libraries."""
         problems = [library.problem for library in self._libraries.values() if library.problem]
-        missing = sum(library.missing_count for library in self._libraries.values())
+        missing = sum(len(library.lost) for library in self._libraries.values())
         if problems and all(library.snapshot is None for library in self._libraries.values()):
             self._set("down", problems[0])
         elif problems:
             self._set("degraded", problems[0])
         elif missing:
-            self._set("degraded", f"{missing:,} passages are missing from the index: sync the sources again.")
+            self._set("degraded", f"{missing:,} passages are missing from the index and are put back; answers go on.")
         else:
             self._set("ready", "")
 
@@ -322,25 +424,33 @@ class KnowledgeService:
         self._state = KnowledgeState(state, reason, since)  # pyright: ignore[reportArgumentType]
 
     async def _watch(self) -> None:
-        """Notice that the index child died, and bring it back."""
+        """Notice that the index child died, bring it back, and put back what it lost."""
         while True:
+            try:
+                if not self._index.alive:
+                    await self._heal()
+                elif any(library.lost for library in self._libraries.values()):
+                    await self._put_back()
+                    if any(library.lost for library in self._libraries.values()):
+                        await self._clock.sleep(HEAL_SECONDS[-1])  # A source is gone: someone must sync it.
+            except PasseurError as exc:
+                log.warning("index not mended yet", reason=exc.message)
+                self._set("degraded", exc.message)
             await self._clock.sleep(WATCH_SECONDS)
-            if not self._index.alive:
-                await self._heal()
 
     async def _heal(self) -> None:
-        attempt = 0
-        while True:
-            if not self._index.alive:
-                self._set("degraded", "The index of documents died and is being started again; answers go on.")
+        self._set("degraded", "The index of documents died and is being started again; answers go on.")
+        for attempt, pause in enumerate(HEAL_SECONDS):
             try:
                 for library in self._libraries.values():
                     if library.snapshot is not None:
-                        await self._index.prepare(library.row.collection)
+                        await library.check()
             except IndexLost as exc:
                 self._set("degraded", exc.message)
-                await self._clock.sleep(HEAL_SECONDS[min(attempt, len(HEAL_SECONDS) - 1)])
-                attempt += 1
+                if attempt == QUARANTINE_AT:
+                    log.exception("index is damaged: put aside and rebuilt", reason=exc.message)
+                    await self._index.quarantine()
+                await self._clock.sleep(pause)
                 continue
             self._settle()
             return

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ai_server.clients import Scope
-from ai_server.knowledge.contract import FileLine, FileStatus, SourceSpec, SyncProgress, SyncSummary
+from ai_server.knowledge.contract import FileLine, FileStatus, SourceSpec, Spending, SyncProgress, SyncSummary
 from ai_server.rpc import caller
 from ai_server.rpc.offer import Offer
-from shared.errors import InvalidRequest, NotFound, NotImplementedHere
+from shared.errors import BodyTooLarge, InvalidRequest, NotFound, NotImplementedHere
+from shared.ids import new_id
 from shared.pb.passeur.v1 import common_pb2, documents_pb2, documents_pb2_grpc
 from shared.text import text_violation
 
@@ -26,6 +27,9 @@ PATH_LIMIT: Final = 4_096
 VALUE_LIMIT: Final = 200
 VALUES_LIMIT: Final = 100
 PAGE_DEFAULT, PAGE_LIMIT = 100, 1_000
+EXTRACT_BYTES: Final = 20 * 1024 * 1024
+QUESTIONS_LIMIT: Final = 2_000
+QUESTION_LIMIT: Final = 2_000
 UNDECLARED_KEY_MAP: Final = {"lang": "language"}
 """Renames in a folder that no settings declare: `lang` is what most front matter calls it."""
 STATUSES: Final = {status: getattr(documents_pb2, f"FILE_STATUS_{status.name}") for status in FileStatus}
@@ -110,17 +114,52 @@ class DocumentsServicer(documents_pb2_grpc.DocumentsServiceServicer):
         raise NotImplementedHere("managed sources (Delete)")
 
     async def Extract(self, request_iterator: Any, context: Any) -> documents_pb2.ExtractResponse:
-        """Comes later."""
-        raise NotImplementedHere("text of attachments (Extract)")
+        """Give the text of an uploaded document; nothing is stored."""
+        header: Any = None
+        data = bytearray()
+        async for request in request_iterator:
+            part = request.WhichOneof("part")
+            if (part == "header") is not (header is None):
+                raise InvalidRequest.of("header", "comes first, and once; then the data")
+            if part == "header":
+                header = request.header
+                caller.client_for(header.project_id)
+            else:
+                data += request.data
+            if len(data) > EXTRACT_BYTES:
+                raise BodyTooLarge(f"The document is larger than {EXTRACT_BYTES // 1024 // 1024} MiB: split it.")
+        if header is None:
+            raise InvalidRequest.of("header", "is missing")
+        knowledge = await self._services.knowledge()
+        loaded, text, truncated = await knowledge.extract(header.name, bytes(data))
+        return documents_pb2.ExtractResponse(
+            text=text,
+            truncated=truncated,
+            page_count=loaded.page_count,
+            skipped_image_count=loaded.skipped_image_count,
+            encoding=loaded.encoding,
+        )
 
     async def Audit(self, request: Any, context: Any) -> documents_pb2.DocumentsServiceAuditResponse:
-        """Comes later."""
-        raise NotImplementedHere("index audit (Audit)")
+        """Query every passage by its own vector."""
+        caller.client_for(request.project_id)
+        found = await (await self._services.knowledge()).audit(request.project_id)
+        return documents_pb2.DocumentsServiceAuditResponse(
+            chunk_count=found.chunk_count,
+            unreachable_chunk_ids=found.unreachable,
+            ghost_chunk_ids=found.ghosts,
+            clean=found.clean,
+        )
 
     async def Rebuild(self, request: Any, context: Any) -> AsyncIterator[documents_pb2.RebuildResponse]:
-        """Comes later."""
-        raise NotImplementedHere("index rebuild (Rebuild)")
-        yield  # pragma: no cover - makes this a stream
+        """Build the index anew from the documents."""
+        caller.client_for(request.project_id)
+        knowledge = await self._services.knowledge()
+        async with aclosing(knowledge.rebuild(request.project_id)) as events:
+            async for event in events:
+                sent = _sync_response(event)
+                kind = sent.WhichOneof("event")
+                yield documents_pb2.RebuildResponse(**{kind: getattr(sent, kind)})
 
     async def Reindex(self, request: Any, context: Any) -> AsyncIterator[documents_pb2.ReindexResponse]:
         """Comes later."""
@@ -132,8 +171,22 @@ class DocumentsServicer(documents_pb2_grpc.DocumentsServiceServicer):
         raise NotImplementedHere("change of the embedding model (Rollback)")
 
     async def Calibrate(self, request: Any, context: Any) -> documents_pb2.CalibrateResponse:
-        """Comes later."""
-        raise NotImplementedHere("calibration of the gate (Calibrate)")
+        """Learn the gate's thresholds from labelled questions."""
+        client = caller.client_for(request.project_id)
+        if len(request.questions) > QUESTIONS_LIMIT:
+            raise InvalidRequest.of("questions", f"at most {QUESTIONS_LIMIT:,}")
+        faults = [text_violation("questions", each.question, limit=QUESTION_LIMIT) for each in request.questions]
+        if any(faults):
+            raise InvalidRequest([fault for fault in faults if fault is not None])
+        knowledge = await self._services.knowledge()
+        spending = Spending(request.project_id, "", client.name, f"calibrate/{new_id(self._services.clock.now())}")
+        questions = [(each.question, each.answerable) for each in request.questions]
+        found = await knowledge.calibrate(request.project_id, questions, request.max_lost_share, spending)
+        return documents_pb2.CalibrateResponse(
+            thresholds={"evidence": found.gate.evidence, "closeness": found.gate.closeness},
+            lost_share=found.lost_share,
+            false_answer_share=found.false_answer_share,
+        )
 
 
 def _given(request: Any) -> SourceSpec:

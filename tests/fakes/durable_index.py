@@ -70,5 +70,9 @@ class MemoryDurableIndex:
         self._check()
         self.cache |= {(fingerprint, name): each for name, each in vectors.items()}
 
+    async def quarantine(self):
+        self.collections.clear()
+        self.lost = False
+
     async def close(self):
         pass

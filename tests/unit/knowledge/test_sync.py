@@ -9,7 +9,15 @@ import shutil
 import pytest
 
 from ai_server.knowledge.contract import FileStatus, SourceSpec
-from shared.errors import BudgetExhausted, FailedPrecondition, InvalidRequest, NotFound, NotReady, SyncRunning
+from shared.errors import (
+    BudgetExhausted,
+    FailedPrecondition,
+    InvalidRequest,
+    NotFound,
+    NotReady,
+    SyncRunning,
+    UnsupportedMedia,
+)
 from tests.fakes.library import DEFAULTS, PUBLIC, SPENDING, Desk, collect, context, statuses, until
 
 INDEXED, UNCHANGED, MOVED = FileStatus.INDEXED, FileStatus.UNCHANGED, FileStatus.MOVED
@@ -251,3 +259,62 @@ async def test_another_model_refuses_with_the_remedy_until_it_is_set_back(desk):
     desk.service = desk.fresh()
     await desk.service.start()
     assert await paths(desk, "refunds") == ["refunds.md"]
+
+
+async def test_an_audit_finds_what_is_lost_and_what_should_be_gone_and_a_rebuild_mends_it(desk):
+    """P29: every live passage is found by its own vector, and nothing that was deleted."""
+    for number in range(30):
+        desk.write(f"f{number}.md", f"Passage {number} speaks of subject {number * 13} and thing {number * 7}.")
+    desk.write("twin.md", "Passage 3 speaks of subject 39 and thing 21.")
+    await desk.sync()
+    found = await desk.service.audit("demo")
+    assert (found.chunk_count, found.clean) == (31, True)
+    rows = desk.index.collections[desk.service._library("demo").row.collection]
+    ids = list(rows)
+    rows["ghost"] = rows[ids[0]]
+    del rows[ids[1]]
+    found = await desk.service.audit("demo")
+    assert (found.unreachable, found.ghosts) == ((ids[1],), ("ghost",))
+    assert desk.service.state().state == "degraded"
+    embedded = len(desk.embedder.texts)
+    await collect(desk.service.rebuild("demo"), {})
+    assert (await desk.service.audit("demo")).clean
+    assert len(desk.embedder.texts) == embedded, "vectors come from the cache"
+    assert desk.service.state().state == "ready"
+
+
+async def test_a_damaged_index_is_put_aside_at_start_and_rebuilt_from_the_documents(desk, monkeypatch):
+    """CASES C10: a truncated segment kills whoever opens it; the server stays up and mends it."""
+    desk.write("refunds.md", REFUNDS)
+    await desk.sync()
+    await desk.service.close()
+    desk.index.lost = True
+    desk.service = desk.fresh()
+    await desk.service.start()
+    await until(lambda: desk.service.state().state == "ready")
+    assert await paths(desk, "refunds") == ["refunds.md"]
+    assert await durable_ids(desk) == await registered_ids(desk)
+
+
+async def test_calibration_is_stored_with_the_collection_and_survives_a_restart(desk):
+    desk.write("refunds.md", REFUNDS)
+    await desk.sync()
+    questions = [("When are refunds paid?", True), ("refunds receipt desk", True), ("zebra crossing rules", False)]
+    found = await desk.service.calibrate("demo", questions, 0.1, SPENDING)
+    assert (found.lost_share, found.false_answer_share) == (0.0, 0.0)
+    await desk.service.close()
+    desk.service = desk.fresh()
+    await desk.service.start()
+    assert desk.service._library("demo").gate == found.gate
+    assert (await desk.search("When are refunds paid?")).sufficient
+    assert not (await desk.search("zebra crossing rules")).sufficient
+
+
+async def test_an_uploaded_document_gives_its_text_and_is_not_kept(desk):
+    loaded, text, truncated = await desk.service.extract("notes.txt", "Café à midi.".encode("utf-8-sig"))
+    assert (text, truncated, loaded.encoding) == ("Café à midi.", False, "utf-8-sig")
+    with pytest.raises(UnsupportedMedia, match="is not a type"):
+        await desk.service.extract("photo.png", b"x")
+    with pytest.raises(InvalidRequest, match="binary"):
+        await desk.service.extract("notes.txt", bytes(range(256)) * 9)
+    assert await desk.registry.documents("demo", "") == {}
