@@ -1,4 +1,4 @@
-"""`documents`: what the index holds, and why a document was taken or not."""
+"""`documents`: what the index holds, why a document was taken or not, and whether the index tells the truth."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ if TYPE_CHECKING:
     from ai_server.cli.connection import Connection
 
 NAME: Final = "documents"
-HELP: Final = "list documents, or explain one"
+HELP: Final = "list documents, explain one, audit the index or rebuild it"
 _PAGE: Final = 500
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add `list` and `explain`."""
+    """Add `list`, `explain`, `audit` and `rebuild`."""
     actions = parser.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="sources and their documents")
     explain = actions.add_parser("explain", help="what the index holds of one document")
-    for each in (listing, explain):
+    audit = actions.add_parser("audit", help="query every passage by its own vector; exits 1 when one is not found")
+    rebuild = actions.add_parser("rebuild", help="build the index anew from the documents, while answers go on")
+    for each in (listing, explain, audit, rebuild):
         each.add_argument("--project", default="demo", help="project id (default: demo)")
     listing.add_argument("--source", default="", help="only this source")
     explain.add_argument("source")
@@ -35,9 +37,38 @@ async def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         stub = documents_pb2_grpc.DocumentsServiceStub(connection.channel)
         if arguments.action == "list":
             await _list(stub, arguments, connection)
-        else:
+        elif arguments.action == "explain":
             await _explain(stub, arguments, connection)
+        elif arguments.action == "audit":
+            return await _audit(stub, arguments, connection)
+        else:
+            await _rebuild(stub, arguments, connection)
     return 0
+
+
+async def _audit(
+    stub: documents_pb2_grpc.DocumentsServiceStub, arguments: argparse.Namespace, connection: Connection
+) -> int:
+    request = documents_pb2.DocumentsServiceAuditRequest(project_id=arguments.project)
+    found = await stub.Audit(request, metadata=connection.metadata)
+    for chunk_id in found.unreachable_chunk_ids:
+        print(f"not found by its own vector: {chunk_id}")
+    for chunk_id in found.ghost_chunk_ids:
+        print(f"deleted but still there: {chunk_id}")
+    print(f"{found.chunk_count} passages, {'clean' if found.clean else 'NOT clean: run `documents rebuild`'}")
+    return 0 if found.clean else 1
+
+
+async def _rebuild(
+    stub: documents_pb2_grpc.DocumentsServiceStub, arguments: argparse.Namespace, connection: Connection
+) -> None:
+    request = documents_pb2.RebuildRequest(project_id=arguments.project)
+    async for response in stub.Rebuild(request, metadata=connection.metadata):
+        if response.WhichOneof("event") == "file":
+            status = documents_pb2.FileStatus.Name(response.file.status).removeprefix("FILE_STATUS_").lower()
+            print(f"{status:9} {response.file.path}  {response.file.reason}".rstrip())
+        elif response.WhichOneof("event") == "summary":
+            print(f"{response.summary.chunks_embedded_count} embedded, {response.summary.chunks_reused_count} reused")
 
 
 async def _list(
