@@ -134,7 +134,8 @@ export class Composer extends PasseurElement {
     const { field, count, sendButton } = this;
     if (!field || !count || !sendButton) return;
     field.style.height = "auto";
-    field.style.height = `${field.scrollHeight}px`;
+    // Not shown yet, it measures 0: then its rows decide, and typing measures again.
+    if (field.scrollHeight > 0) field.style.height = `${field.scrollHeight}px`;
     const length = [...field.value].length;
     const left = MAX_CHARACTERS - length;
     const { charactersLeft, charactersOver } = words.t;
