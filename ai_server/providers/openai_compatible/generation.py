@@ -34,10 +34,6 @@ class OpenAICompatibleGeneration(NetworkGeneration[openai.AsyncOpenAI]):
         """Make the client."""
         return self._connection.client()
 
-    def warm(self, client: openai.AsyncOpenAI) -> None:
-        """Load the chat resource and its types."""
-        _ = client.chat.completions.create
-
     async def disconnect(self, client: openai.AsyncOpenAI) -> None:
         """Close the client."""
         await client.close()
@@ -48,10 +44,19 @@ class OpenAICompatibleGeneration(NetworkGeneration[openai.AsyncOpenAI]):
         return ChatReader(self._connection.profile, self.failures)
 
     def ask(self, client: openai.AsyncOpenAI, request: GenerationRequest, permit: Permit) -> Awaitable[Any]:
-        """Call `chat/completions`."""
-        sent: dict[str, Any] = body(request, self.row, self._connection.profile)
-        headers = {REQUEST_ID_HEADER: permit.reservation_id}
-        return client.chat.completions.create(**sent, timeout=request.deadline_s, extra_headers=headers)
+        """Post to `chat/completions`, and take the answer as plain data.
+
+        The SDK's own method checks the request and builds an object for every chunk, without being sure of either:
+        that is two thirds of the processor time of a call, and the reader wants plain data anyway.
+        """
+        return client.post(
+            "/chat/completions",
+            body=body(request, self.row, self._connection.profile),
+            cast_to=object,
+            options={"headers": {REQUEST_ID_HEADER: permit.reservation_id}, "timeout": request.deadline_s},
+            stream=request.stream,
+            stream_cls=openai.AsyncStream[object],
+        )
 
     async def hang_up(self, answer: Any) -> None:
         """Close the stream."""

@@ -38,7 +38,7 @@ class _Fragments:
 
 
 class ChatReader:
-    """Reads one answer. Chunks are read as plain data, because the SDK does not check what it builds."""
+    """Reads one answer from plain data."""
 
     def __init__(self, profile: Profile, failures: Failures) -> None:
         """Begin a new answer."""
@@ -59,7 +59,7 @@ class ChatReader:
 
     def read(self, chunk: Any) -> Iterator[GenerationEvent]:
         """Take one chunk, or a whole answer."""
-        data: dict[str, Any] = chunk.model_dump(warnings=False)
+        data: dict[str, Any] = chunk
         said = self._note_usage(data)
         if isinstance(data.get("service_tier"), str):
             self.service_tier = data["service_tier"]

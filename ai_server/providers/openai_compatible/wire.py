@@ -17,7 +17,7 @@ Json = dict[str, object]
 
 
 def body(request: GenerationRequest, row: ModelRow, profile: Profile) -> Json:
-    """Give the keyword arguments of `chat.completions.create`."""
+    """Write the body."""
     sent: Json = {
         "model": request.model,
         "messages": [
@@ -54,9 +54,7 @@ def body(request: GenerationRequest, row: ModelRow, profile: Profile) -> Json:
             extra["reasoning"] = {"effort": effort}
         else:
             extra["thinking"] = {"type": effort}
-    if extra:
-        sent["extra_body"] = extra
-    return sent
+    return sent | extra
 
 
 def messages(message: Message) -> list[Json]:
