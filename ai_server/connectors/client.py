@@ -34,7 +34,7 @@ CONNECTION_LIMIT: Final = 8
 URL_LIMIT: Final = 4_000
 
 AddrInfo = tuple[int, int, int, str, tuple[Any, ...]]
-SocketFactory = "Callable[[AddrInfo], socket.socket]"
+"""As `socket.getaddrinfo` gives it: family, type, protocol, canonical name, address."""
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _RETRY_LATER: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -44,16 +44,22 @@ class AddressNotAllowed(OSError):
     """A socket was about to be made to an address that is neither public nor listed."""
 
 
+def open_socket(info: AddrInfo) -> socket.socket:
+    """Make the socket that will be connected to an address."""
+    family, kind, protocol, _, _ = info
+    return socket.socket(family=family, type=kind, proto=protocol)
+
+
 def guarded(
-    networks: tuple[Network, ...], make: Callable[..., socket.socket] = socket.socket
-) -> Callable[[Any], socket.socket]:
+    networks: tuple[Network, ...], make: Callable[[AddrInfo], socket.socket] = open_socket
+) -> Callable[[AddrInfo], socket.socket]:
     """Make a socket factory that refuses what may not be dialled, before there is a socket. `make` is for tests."""
 
     def factory(info: AddrInfo) -> socket.socket:
-        family, kind, protocol, _, address = info
-        if not may_dial(str(address[0]), networks):
-            raise AddressNotAllowed(f"the address {address[0]} is neither public nor listed")
-        return make(family=family, type=kind, proto=protocol)
+        address = str(info[4][0])
+        if not may_dial(address, networks):
+            raise AddressNotAllowed(f"the address {address} is neither public nor listed")
+        return make(info)
 
     return factory
 
@@ -85,7 +91,7 @@ class SafeClient:
         headers: Mapping[str, str],
         *,
         resolver: AbstractResolver | None = None,
-        make_socket: Callable[..., socket.socket] = socket.socket,
+        make_socket: Callable[[AddrInfo], socket.socket] = open_socket,
     ) -> None:
         """Take the declared instance and the headers that carry its credentials; the last two are for tests."""
         self._spec = spec

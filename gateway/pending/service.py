@@ -4,7 +4,7 @@ the message that asks it are there together or not at all, and of two racing rep
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.conversation import clarification_text as wording
@@ -37,6 +37,10 @@ FRUITLESS_ROUNDS: Final = 2
 """Retries that found nothing either, after which a person is suggested."""
 CANDIDATE_LIMIT: Final = 9
 SUGGESTION_LIMIT: Final = 5
+ECHO_PAUSE: Final = timedelta(seconds=2)
+"""For so long after a reply made us ask, the same reply again is its echo (a second tab, a double click) and answers
+nothing; after a question came back from the dead any choice is, because nobody can have read it yet.
+"""
 RESTART_WINDOW: Final = timedelta(hours=1)
 """How long after a question died a reply to it is met with the question again instead of an ordinary turn."""
 
@@ -110,16 +114,19 @@ class Clarifications:
         if self._deadlines.passed(record):
             return await self._answer_late(tx, record, reply)
         reading = _read(record, reply)
+        if self._echoes(record, reply, reading):
+            return AskedLocally(record.kind, _text(record.kind, record.payload))
         if isinstance(reading, NewMessage) or (is_request and isinstance(reading, NewTerm)):
             await tx.pending.end(record.id, "passed")
             self._told(record.kind, "new_message")
             return None
         if isinstance(reading, AskAgain):
-            await tx.pending.change_payload(record.id, {**record.payload, "asked_again": True})
+            payload = {**record.payload, "asked_again": True, "echo": self._echo(reply)}
+            await tx.pending.change_payload(record.id, payload)
             self._told(record.kind, "asked_again")
             return AskedLocally(record.kind, wording.again(_text(record.kind, record.payload), "support_clarify_again"))
         if isinstance(reading, OtherService) and reading.index is None and len(record.payload["others"]) > 1:
-            return await self._open_services(tx, record)
+            return await self._open_services(tx, record, reply)
         if not await tx.pending.claim(record.id, turn_id):
             return None
         self._told(record.kind, {Selected: "selected", NewTerm: "term"}.get(type(reading), "other_service"))
@@ -156,18 +163,30 @@ class Clarifications:
         if not late or self._clock.now() > record.expires_at + RESTART_WINDOW:
             self._told(record.kind, "expired")
             return None
-        payload = {**record.payload, "asked_again": False}
+        payload = {**record.payload, "asked_again": False, "echo": {**self._echo(reply), "any": True}}
         await self._open(tx, record.conversation_id, record.kind, payload)
         self._told(record.kind, "restarted")
         return AskedLocally(record.kind, wording.again(_text(record.kind, payload), "support_clarify_expired"))
 
-    async def _open_services(self, tx: Transaction, record: PendingRecord) -> AskedLocally:
+    def _echo(self, reply: str) -> dict[str, Any]:
+        """Note the reply that made us ask, and when."""
+        return {"reply": fold(reply.strip()), "at": self._clock.now().isoformat()}
+
+    def _echoes(self, record: PendingRecord, reply: str, reading: Reading) -> bool:
+        echo = record.payload.get("echo")
+        if echo is None or not timedelta(0) <= self._clock.now() - datetime.fromisoformat(echo["at"]) < ECHO_PAUSE:
+            return False
+        any_choice = bool(echo.get("any")) and not isinstance(reading, NewMessage | NewTerm)
+        return any_choice or fold(reply.strip()) == echo["reply"]
+
+    async def _open_services(self, tx: Transaction, record: PendingRecord, reply: str) -> AskedLocally:
         """Open the choice of another service for the same search; it stays the same round."""
         payload = {
             "question": record.payload["question"],
             "candidates": record.payload["others"],
             "tried": record.payload["tried"],
             "fruitless": record.payload["fruitless"],
+            "echo": self._echo(reply),
         }
         await tx.pending.end(record.id, "answered")
         self._told(record.kind, "other_service")

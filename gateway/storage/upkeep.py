@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 EVERY_S: Final = 3_600.0
 EVENTS_KEPT: Final = timedelta(days=7)
 KEYS_KEPT: Final = timedelta(hours=24)
+PENDING_KEPT: Final = timedelta(days=7)
 SESSIONS_KEPT_AFTER_END: Final = timedelta(days=60)
 """As long as a session can be renewed."""
 
@@ -34,6 +35,7 @@ async def tidy(store: Store, clock: Clock) -> None:
             "keys": await tx.keys.forget_before(now - KEYS_KEPT),
             "sessions": await tx.sessions.forget_before(now - SESSIONS_KEPT_AFTER_END),
             "stream_tickets": await tx.stream_tickets.forget_before(now),
+            "pending": await tx.pending.forget_before(now - PENDING_KEPT),
         }
     if any(counts.values()):
         log.info("tidied", **counts)

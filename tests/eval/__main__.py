@@ -1,4 +1,5 @@
-"""`python -m tests.eval E=retrieval [SERVICE_PUBLIC=1] [NOMIRACL=n]`, or `E=gate` to learn the gate again.
+"""`python -m tests.eval E=retrieval [SERVICE_PUBLIC=1] [NOMIRACL=n]`, `E=gate` to learn the gate again,
+or `E=intents` for intent detection.
 
 Exits 1 when fused retrieval loses to whole-passage vectors or to BM25 on any set, in any figure.
 """
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from ai_server.knowledge.gate import SHIPPED, Gate
 from tests.eval import gate as gates
+from tests.eval import intents
 from tests.eval.encoding import CachedEncoder
 from tests.eval.metrics import WAYS, compare
 from tests.eval.sets import EvalSet, HandedSets
@@ -32,8 +34,11 @@ def main(arguments: list[str]) -> int:
     if which == "gate":
         print(gates.learn(gates.GateData(handed, encoder)))
         return 0
+    if which == "intents":
+        intents.run(handed, encoder)
+        return 0
     if which != "retrieval":
-        print(f"unknown: E={which}; there are retrieval and gate")
+        print(f"unknown: E={which}; there are retrieval, gate and intents")
         return 2
     lost = rank_all(handed, encoder, with_service_public=asked.get("SERVICE_PUBLIC", "1") != "0")
     decide_all(handed, encoder, int(asked.get("NOMIRACL", "60")))

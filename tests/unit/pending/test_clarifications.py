@@ -147,6 +147,7 @@ async def test_an_unclear_choice_is_asked_again_once_with_the_deadline_unchanged
     await desk.ask_service()
     desk.clock.advance(200)
     await desk.reply("7")
+    assert isinstance(await desk.reply("7"), AskedLocally), "an echo is not a second try"
     assert await desk.reply("8") is None
     await desk.ask_service()
     await desk.reply("7")
@@ -212,6 +213,9 @@ async def test_a_choice_that_comes_too_late_brings_the_question_back(desk):
     late = await desk.reply("1")
     assert isinstance(late, AskedLocally)
     assert "expir" in render(late.text, "fr")
+    echo = await desk.reply("1")
+    assert isinstance(echo, AskedLocally), "another tab, or a double click: nobody has read the question yet"
+    desk.clock.advance(2)
     assert await desk.reply("1") == Resumed("cherche batman", JELLYFIN)
 
 
