@@ -47,6 +47,7 @@ def configure(service: str, level: str = "INFO", stream: TextIO | None = None) -
         )
     )
     root = logging.getLogger()
+    handler.setLevel(level)  # some libraries set a level of their own on their loggers
     root.handlers[:] = [handler]
     root.setLevel(level)
     structlog.configure(

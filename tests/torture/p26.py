@@ -16,7 +16,7 @@ from tests.torture.figure import Figure, span
 
 PROMISE = "every citation was retrieved in this turn and may be shown; quotes are verbatim; links come from metadata"
 FULL = 20_000
-SHORT = 400
+SHORT = 200
 CONTEXTS = ({"scope": frozenset({"docs"})},)
 FORGED = ("[[c:ffffff]]", "[[c:]]", "[[C:deadbe]]", "[[c:../../etc]]", "[[ c : 000000 ]]", "[[c:1, c:2]]", "[[c:ffff")
 BAIT = ("[Title](https://evil.test)", "![x](https://evil.test/leak)", "[1]", "【1】", "(source: Other tenant)")
