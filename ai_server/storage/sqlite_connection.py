@@ -26,6 +26,7 @@ RESET_BUG_FIXED: Final = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
 (https://sqlite.org/wal.html#walresetbug, read 2026-11). One exclusive connection cannot meet itself."""
 
 CACHED_STATEMENTS: Final = 256
+OWNER_ONLY: Final = 0o600
 
 CAUSES: Final = {
     "SQLITE_FULL": "the disk is full: free some space",
@@ -122,6 +123,8 @@ def connect(path: Path, tuning: Tuning) -> sqlite3.Connection:
     Raises:
         NotReady: with the cause and what to do.
     """
+    if not path.exists():
+        path.touch(OWNER_ONLY)  # it names users and what they cost; the log beside it inherits the mode
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(path, timeout=0, isolation_level=None, cached_statements=CACHED_STATEMENTS)

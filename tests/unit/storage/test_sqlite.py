@@ -66,6 +66,11 @@ async def test_everything_is_there_after_reopening(store, path):
     await again.close()
 
 
+async def test_only_the_owner_may_read_the_files(store, path):
+    modes = {each.name: each.stat().st_mode & 0o777 for each in path.parent.iterdir()}
+    assert modes == {"state.sqlite": 0o600, "state.sqlite-wal": 0o600, "state.sqlite.lock": 0o600}
+
+
 async def test_a_second_store_is_refused_while_the_first_is_open(store, path):
     second = reopened(path)
     with pytest.raises(NotReady, match=f"in use by process {os.getpid()}"):
