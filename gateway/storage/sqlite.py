@@ -23,6 +23,7 @@ from sqlalchemy.pool import StaticPool
 from gateway.storage import migrate
 from gateway.storage.transaction import Transaction
 from shared.errors import NotReady, SettingsError
+from shared.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from shared.clock import Clock
 
     T = TypeVar("T")
+
+log = logger(__name__)
 
 BUSY_TIMEOUT_S: Final = 10.0
 FILE_NAME: Final = "gateway.sqlite"
@@ -62,7 +65,10 @@ class SqliteConnection:
 
     async def call(self, work: Callable[[], T]) -> T:
         """Run `work` in the thread; it finishes there even when the caller is cancelled."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        done = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        # Without the shield a cancelled caller would take a statement back that still waits for the thread.
+        done.add_done_callback(lambda future: future.cancelled() or future.exception())
+        return await asyncio.shield(done)
 
 
 class SqliteStore:
@@ -99,7 +105,7 @@ class SqliteStore:
                 begun = False
             finally:
                 if begun:
-                    await self._finish("ROLLBACK")
+                    await self._roll_back()
             if events := transaction.events.appended:
                 self._sink.committed(tuple(events))
         finally:
@@ -122,6 +128,14 @@ class SqliteStore:
         if self._closed:
             self._turn.release()
             raise NotReady("The gateway is stopping: try again in a moment.")
+
+    async def _roll_back(self) -> None:
+        """Take the transaction back; what made it necessary is what the caller must hear, also a cancellation."""
+        try:
+            await self._finish("ROLLBACK")
+        except NotReady as exc:
+            # SQLite itself takes back what it could not write, so that none is open here.
+            log.warning("rollback_refused", reason=exc.message)
 
     async def _statement(self, sql: str) -> None:
         try:

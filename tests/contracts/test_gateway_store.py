@@ -116,6 +116,7 @@ async def test_a_cancelled_caller_leaves_no_transaction_open(store, heard, steps
         await asyncio.sleep(0)
     task.cancel()
     await asyncio.wait({task})
+    assert task.cancelled() or task.exception() is None
     async with store.transaction() as tx:
         events = await tx.events.after("s", 0, 10)
     assert len(events) in {0, 2}

@@ -1,6 +1,8 @@
 """What only the SQLite store promises: one process, one connection, the schema of its migrations."""
 
+import asyncio
 import sqlite3
+import threading
 
 import pytest
 import sqlalchemy as sa
@@ -76,4 +78,27 @@ async def test_a_store_that_stays_busy_says_so_in_time(tmp_path, monkeypatch):
         with pytest.raises(NotReady, match="stayed busy"):
             async with store.transaction():
                 pass
+    await store.close()
+
+
+async def test_a_caller_cancelled_before_its_turn_in_the_thread_is_cancelled_and_nothing_stays_open(tmp_path):
+    """The statement still waits for the thread when the caller leaves: it must run, so that its rollback can."""
+    store = await open_sqlite(tmp_path, ManualClock(), Deaf())
+    gate = threading.Event()
+    busy = asyncio.ensure_future(store._connection.call(gate.wait))
+
+    async def work():
+        async with store.transaction():
+            raise AssertionError("the caller left before")
+
+    task = asyncio.create_task(work())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    await asyncio.wait({task, busy})
+    assert task.cancelled()
+    async with store.transaction() as tx:
+        assert (await tx.events.position("s")).head == 0
     await store.close()
