@@ -196,7 +196,7 @@ async def test_a_slow_reader_holds_the_model_back_and_loses_nothing():
     assert [each.text for each in (first, *rest) if isinstance(each, TextDelta)] == texts
 
 
-async def test_a_thousand_mixed_calls_leave_nothing_open():
+async def test_hundreds_of_mixed_calls_leave_nothing_open():
     """CASES A8: every way out settles or voids."""
     purse = await Purse(limit=10_000_000).open()
     ways = [
@@ -219,10 +219,10 @@ async def test_a_thousand_mixed_calls_leave_nothing_open():
         finally:
             await events.aclose()
 
-    for first in range(0, 1_000, 50):
+    for first in range(0, 400, 50):
         await asyncio.gather(*map(call, range(first, first + 50)))
     assert await generator.settle_all(5) == 0
-    assert len(purse.ends) == len(purse.records) == 1_000
+    assert len(purse.ends) == len(purse.records) == 400
     assert {state for state, _, _ in purse.ends} == {SETTLED, VOIDED}
     [balance] = await purse.ledger.balances()
     assert balance.open_hold_nanousd == 0
