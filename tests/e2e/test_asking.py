@@ -29,7 +29,7 @@ async def test_a_question_gets_a_streamed_answer_whose_sources_open(stage: Stage
     await expect(page.locator("passeur-progress")).to_be_hidden()
     await expect(answer.locator(".facts")).to_contain_text("sans coût")
 
-    source = answer.get_by_role("button", name="Source 1 : Ce que fait Passeur").last
+    source = answer.get_by_role("button", name="Source 1 Ce que fait Passeur").last
     await source.click()
     panel = page.get_by_role("dialog", name="Ce que fait Passeur")
     await expect(panel.locator("mark")).to_have_text("cite ses sources")

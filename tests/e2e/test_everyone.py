@@ -82,14 +82,14 @@ async def test_the_keyboard_alone_reaches_everything(stage: Stage):
         await page.keyboard.press("Tab")
         focused = page.locator(":focus")
         if await focused.count() == 0:
-            break
+            continue  # past the last one the browser's own controls have it, then it comes round
         seen.append(
             await focused.get_attribute("aria-label")
             or await focused.get_attribute("class")
             or await focused.text_content()
         )
     text = " | ".join(str(each) for each in seen)
-    for expected in ("Source 1: Ce que fait Passeur", "Language", "Appearance", "Messages", "copy-button"):
+    for expected in ("Source 1 Ce que fait Passeur", "Language", "Appearance", "Messages", "copy-button"):
         assert expected in text, f"{expected} not reached: {text}"
 
     await page.locator(".skip").focus()

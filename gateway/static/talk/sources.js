@@ -50,12 +50,13 @@ function button(look, citation, number, open, titled) {
     {
       type: "button",
       class: look,
-      "aria-label": words.t.openSource(number, citation.title),
+      "aria-label": titled ? null : words.t.openSource(number, citation.title),
       "aria-haspopup": "dialog",
       title: titled ? null : citation.title,
       click: () => open(citation, number),
     },
-    h("span", { class: "source-number" }, String(number)),
+    h("span", { class: "source-number", "aria-hidden": "true" }, String(number)),
+    titled ? h("span", { class: "unseen" }, `${words.t.sourceNumber(number)} `) : null,
     titled ? h("span", { class: "source-title" }, citation.title) : null,
   );
 }

@@ -66,7 +66,7 @@ export default {
   stopping: "Stopping…",
 
   sources: (/** @type {number} */ count) => (count === 1 ? "1 source" : `${count} sources`),
-  openSource: (/** @type {number} */ number, /** @type {string} */ title) => `Source ${number}: ${title}`,
+  openSource: (/** @type {number} */ number, /** @type {string} */ title) => `Source ${number} ${title}`,
   sourceNumber: (/** @type {number} */ number) => `Source ${number}`,
   passage: "Passage",
   passageLoading: "Fetching the passage…",

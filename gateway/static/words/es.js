@@ -67,7 +67,7 @@ export default {
   stopping: "Deteniendo…",
 
   sources: (count) => (count === 1 ? "1 fuente" : `${count} fuentes`),
-  openSource: (number, title) => `Fuente ${number}: ${title}`,
+  openSource: (number, title) => `Fuente ${number} ${title}`,
   sourceNumber: (number) => `Fuente ${number}`,
   passage: "Pasaje",
   passageLoading: "Cargando el pasaje…",

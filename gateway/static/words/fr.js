@@ -67,7 +67,7 @@ export default {
   stopping: "Arrêt en cours…",
 
   sources: (count) => (count === 1 ? "1 source" : `${count} sources`),
-  openSource: (number, title) => `Source ${number} : ${title}`,
+  openSource: (number, title) => `Source ${number} ${title}`,
   sourceNumber: (number) => `Source ${number}`,
   passage: "Passage",
   passageLoading: "Chargement du passage…",
