@@ -150,7 +150,7 @@ async def race(gateway: Rig, member, dice: random.Random, hits: Counter[str]) ->
     assert visitor is not None
     question = NewMessage(conversation.id, str(dice.randrange(12)), "", "fr", None)
     taken = await services.turns.send(visitor, project, question)
-    await asyncio.sleep(dice.random() / 60)
+    await asyncio.sleep(dice.random() / 6)
     if dice.random() < 0.5:
         await services.support.tickets.take_over(member, conversation.id)
     else:
