@@ -19,13 +19,13 @@ STATEMENT_SECONDS: Final = 30.0
 SESSION: Final = {
     "application_name": "passeur-ai",
     "synchronous_commit": "on",
-    "lock_timeout": "5s",
+    "lock_timeout": "15s",
     "idle_in_transaction_session_timeout": "10s",
     "default_transaction_isolation": "read committed",
     "search_path": "public",
 }
-"""A server that freezes inside a transaction loses its session, and with it the ledger's lock, after 10 s; another
-that waits for the lock gives up after 5 s and says so.
+"""A server that freezes inside a transaction loses its session, and with it the ledger's lock, after 10 s. So
+another that waits for the lock outlasts it, and gives up only after 15 s, when the database is hopelessly behind.
 """
 
 CAUSES: Final[tuple[tuple[type[BaseException], str], ...]] = (

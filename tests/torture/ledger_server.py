@@ -13,11 +13,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import grpc.aio
+from prometheus_client import CollectorRegistry
 
 from ai_server.clients import Client, ClientRegister, Scope, token_digest
 from ai_server.ledger.service import Ledger
 from ai_server.rpc import budgets
 from ai_server.rpc.edge import Edge
+from ai_server.rpc.metrics import RpcMetrics
 from ai_server.storage.sqlite import SqliteStateStore
 from tests.fakes.clock import ManualClock
 from tests.torture import workload
@@ -50,7 +52,7 @@ async def serving(path: Path, port: int = 0, limit: int = 2**60) -> AsyncIterato
     await ledger.recover()
     await store.ledger.put_budget(workload.budget(limit), workload.NOW, seed=True)
     doors = Doors(money=ledger, clock=clock, providers=NO_MODELS)
-    edge = Edge(ClientRegister([CLIENT]), budgets.OFFER.scopes(), clock)
+    edge = Edge(ClientRegister([CLIENT]), budgets.OFFER.scopes(), clock, RpcMetrics(CollectorRegistry()))
     server = grpc.aio.server(interceptors=(edge,), options=(("grpc.so_reuseport", 0),))
     budgets.OFFER.add(budgets.OFFER.servicer(doors), server)
     bound = server.add_insecure_port(f"127.0.0.1:{port}")

@@ -7,7 +7,7 @@ from tests.torture.shim import under_shim
 
 PROMISE = "what was acknowledged survives SIGKILL and failing I/O; the rest is absent or complete"
 FULL = 10_000
-SHORT = 60
+SHORT = 30
 
 
 async def run(n: int, seed: int) -> Figure:

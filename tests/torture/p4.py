@@ -16,7 +16,7 @@ from tests.torture.figure import Figure, span
 
 PROMISE = "random schedules of settle, void, expire and duplicates end in one resolution; the rest get a definite error"
 FULL = 100_000
-SHORT = 500
+SHORT = 300
 AT_ONCE = 250
 CEILING = 100
 WAYS = ("settle 40", "settle 40", "settle 90", "settle 130", "void", "void", "expire", "repeat")

@@ -7,7 +7,7 @@ from tests.torture.shim import under_shim
 
 PROMISE = "after a kill between sending and settling, the ledger is never below the provider's invoice"
 FULL = 5_000
-SHORT = 25
+SHORT = 15
 
 
 async def run(n: int, seed: int) -> Figure:

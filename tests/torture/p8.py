@@ -11,7 +11,7 @@ from tests.torture.simulation import HOURS, World
 
 PROMISE = "in simulated time, with crashes, refusals, cancelled callers and an operator, the ledger's rules hold"
 FULL = 100_000
-SHORT = 60
+SHORT = 20
 
 
 async def run(n: int, seed: int) -> Figure:

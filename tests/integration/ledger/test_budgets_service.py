@@ -11,6 +11,7 @@ import grpc.aio
 import pytest
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
+from prometheus_client import CollectorRegistry
 
 from ai_server.cli import budgets as command
 from ai_server.cli.command import CommandContext
@@ -22,6 +23,7 @@ from ai_server.ledger.service import Ledger
 from ai_server.providers.catalog import load as load_catalog
 from ai_server.rpc import budgets
 from ai_server.rpc.edge import Edge
+from ai_server.rpc.metrics import RpcMetrics
 from ai_server.storage.contract import Period, ScopeKind
 from ai_server.storage.sqlite import SqliteStateStore
 from shared.pb.passeur.v1 import budgets_pb2, budgets_pb2_grpc, common_pb2
@@ -59,7 +61,8 @@ async def channel(ledger):
     clock = ManualClock()
     catalogue = load_catalog()
     services = Services(money=ledger, clock=clock, providers=SimpleNamespace(catalogue=catalogue))
-    server = grpc.aio.server(interceptors=(Edge(ClientRegister(CLIENTS), budgets.OFFER.scopes(), clock),))
+    edge = Edge(ClientRegister(CLIENTS), budgets.OFFER.scopes(), clock, RpcMetrics(CollectorRegistry()))
+    server = grpc.aio.server(interceptors=(edge,))
     budgets.OFFER.add(budgets.OFFER.servicer(services), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

@@ -8,6 +8,7 @@ import signal
 import asyncpg
 import pytest
 
+from ai_server.storage import postgres_connection
 from ai_server.storage.constraints import domain_error
 from ai_server.storage.contract import Period, ReservationState
 from ai_server.storage.postgres import PostgresStateStore
@@ -93,14 +94,25 @@ async def test_a_lost_connection_is_made_again(pair, dsn):
 
 
 async def test_a_frozen_server_does_not_keep_the_ledger_locked(pair, dsn):
-    """The other server is refused while the lock is held, and served once it is not."""
-    frozen = await asyncpg.connect(dsn)
-    await frozen.execute("BEGIN; SELECT pg_advisory_xact_lock(1885434740, 1)")
-    waiting = asyncio.create_task(pair[0].ledger.reserve(call(), []))
+    """The database ends the frozen session, and the other server's call goes on."""
+    frozen = await asyncpg.connect(dsn, server_settings={"idle_in_transaction_session_timeout": "500ms"})
+    await frozen.execute("BEGIN")
+    await frozen.execute("SELECT pg_advisory_xact_lock(1885434740, 1)")
+    reserved = await pair[0].ledger.reserve(call(), [])
+    assert reserved.state is ReservationState.PENDING
+    frozen.terminate()
+
+
+async def test_a_wait_for_the_ledger_is_bounded_and_said(dsn, monkeypatch):
+    monkeypatch.setitem(postgres_connection.SESSION, "lock_timeout", "200ms")
+    store = await opened(dsn)
+    greedy = await asyncpg.connect(dsn)
+    await greedy.execute("BEGIN; SELECT pg_advisory_xact_lock(1885434740, 1)")
     with pytest.raises(NotReady, match="keeps the ledger locked"):
-        await waiting
-    await frozen.close()
-    await pair[0].ledger.reserve(call(), [])
+        await store.ledger.put_budget(project_budget(1), NOW, seed=True)
+    await greedy.close()
+    await store.ledger.put_budget(project_budget(1), NOW, seed=True)
+    await store.close()
 
 
 async def test_rows_never_change_even_by_hand(pair, dsn):
