@@ -23,6 +23,9 @@ LEXICAL_WEIGHT: Final = 2.2
 CANDIDATES: Final = 200
 """Passages whose sentences are looked at: all others score lower by words and whole vector together."""
 
+STANDING_AMONG: Final = 5
+"""How many passages one is compared with to tell whether it stands out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -34,6 +37,8 @@ class Ranked:
     sentence: NDArray[np.float32]
     coverage: NDArray[np.float32]
     shares: NDArray[np.float32]
+    standing: NDArray[np.float32]
+    foreign: NDArray[np.bool_]
 
     def signals(self, place: int) -> Signals:
         """Give what the gate decides by for the passage at a place (0 is best)."""
@@ -42,11 +47,15 @@ class Ranked:
             best_sentence=float(self.sentence[place]),
             coverage=float(self.coverage[place]),
             lexical_share=float(self.shares[place]),
+            standing=float(self.standing[place]),
+            foreign=bool(self.foreign[place]),
         )
 
 
-def rank(snapshot: Snapshot, rows: NDArray[np.int64], query: NDArray[np.float32], question: list[str]) -> Ranked:
-    """Rank readable rows (ascending) for a unit query vector and the question's terms."""
+def rank(
+    snapshot: Snapshot, rows: NDArray[np.int64], query: NDArray[np.float32], question: list[str], language: str
+) -> Ranked:
+    """Rank readable rows (ascending) for a unit query vector and the terms of a question in a language."""
     whole = snapshot.similarities(rows, query)
     shares, coverage = snapshot.lexical.match(question)
     shares, coverage = shares[rows], coverage[rows]
@@ -55,8 +64,27 @@ def rank(snapshot: Snapshot, rows: NDArray[np.int64], query: NDArray[np.float32]
     best = snapshot.best_sentences(rows[kept], query)
     scores = LEXICAL_WEIGHT * shares[kept] + whole[kept] + best
     order = np.argsort(-scores, kind="stable")
-    kept = kept[order]
-    return Ranked(rows[kept], scores[order], whole[kept], best[order], coverage[kept], shares[kept])
+    kept, best = kept[order], best[order]
+    return Ranked(
+        rows[kept],
+        scores[order],
+        whole[kept],
+        best,
+        coverage[kept],
+        shares[kept],
+        _standing(whole[kept] + best),
+        snapshot.foreign(rows[kept], language),
+    )
+
+
+def _standing(close: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Say of each passage how much closer it is than the next `STANDING_AMONG` by closeness, on average."""
+    found = np.zeros_like(close)
+    order = np.argsort(-close, kind="stable")
+    if len(close) > STANDING_AMONG:
+        among = np.lib.stride_tricks.sliding_window_view(close[order][1:], STANDING_AMONG).mean(axis=1)
+        found[order[: len(among)]] = close[order][: len(among)] - among
+    return found
 
 
 def retrieve(
@@ -70,7 +98,7 @@ def retrieve(
     gate: Gate,
 ) -> Retrieval:
     """Find up to `limit` passages among readable rows and decide whether they suffice."""
-    ranked = rank(snapshot, rows, query, terms(question, language))
+    ranked = rank(snapshot, rows, query, terms(question, language), language)
     hits = tuple(_hit(snapshot, ranked, place, query, gate) for place in range(min(limit, len(ranked.rows))))
     if not hits:
         return Retrieval((), False, {})
@@ -80,6 +108,8 @@ def retrieve(
         "coverage": float(ranked.coverage[: len(hits)].max()),
         "lexical_share": float(ranked.shares[: len(hits)].max()),
         "evidence": max(gate.score(ranked.signals(place)) for place in range(len(hits))),
+        "standing": float(ranked.standing[: len(hits)].max()),
+        "foreign": float(ranked.foreign[: len(hits)].mean()),
         "score": float(ranked.scores[0]),
         "gap": float(ranked.scores[0] - ranked.scores[1]) if len(ranked.rows) > 1 else 0.0,
     }

@@ -325,7 +325,7 @@ class KnowledgeService:
             own = replace(spending, key=f"{spending.key}/{number}")
             vector = await self._query_vector(library, text, own)
             spoken = languages.detect(text, library.project.languages, library.project.languages[0])
-            ranked = await asyncio.to_thread(ranking.rank, snapshot, rows, vector, terms(text, spoken))
+            ranked = await asyncio.to_thread(ranking.rank, snapshot, rows, vector, terms(text, spoken), spoken)
             kept = range(min(CALIBRATION_HITS, len(ranked.rows)))
             asked[answerable].append([ranked.signals(place) for place in kept])
         found = gate.calibrate(library.gate, asked[True], asked[False], max_lost_share)

@@ -77,6 +77,11 @@ class Snapshot:
         """Keep the rows in one language."""
         return rows[self._languages[rows] == language]
 
+    def foreign(self, rows: NDArray[np.int64], language: str) -> NDArray[np.bool_]:
+        """Tell which rows are in another language; where one of the two is not known, none is."""
+        written = self._languages[rows]
+        return np.asarray((written != language) & (written != "") & (language != ""), dtype=np.bool_)
+
     def similarities(self, rows: NDArray[np.int64], query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosines of rows (ascending) with a unit query, in their order."""
         if len(rows) == len(self.entries):

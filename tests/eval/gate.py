@@ -7,20 +7,23 @@ its answer among SQuAD2's passages. Those are left out here, so that what counts
 from __future__ import annotations
 
 import random
-from dataclasses import astuple
+from dataclasses import replace
 
 import numpy as np
 
 from ai_server.knowledge import gate as gates
 from ai_server.knowledge import ranking
 from ai_server.knowledge.contract import Chunk
-from ai_server.knowledge.gate import Gate, Signals
+from ai_server.knowledge.gate import Across, Gate, Signals
 from ai_server.knowledge.lexical import terms
 from tests.eval.encoding import CONTEXTS, CachedEncoder
 from tests.eval.sets import HandedSets, Question
 
 HITS = 8
 DRAWN = 300
+WEIGHED = ("similarity", "best_sentence", "coverage", "lexical_share")
+ACROSS_PASSES = 0.03
+"""Share of the unanswerable questions learnt from, all of another language, that may pass by `Across` alone."""
 Asked = list[list[Signals]]
 
 
@@ -37,10 +40,7 @@ class GateData:
             for language, each in xquad.items()
         }
         asked = {language: self._about(each.questions, apart[language]) for language, each in xquad.items()}
-        other = {
-            language: self._about(handed.xquad(language, "es" if language == "en" else "en").questions, passages)
-            for language, passages in (("en", apart["es"]), ("es", apart["en"]))
-        }
+        across = {asked_in: handed.xquad_across(asked_in) for asked_in in ("en", "es")}
         self._encoder = encoder
         self.trained_yes = [
             self.ask(piaf.passages, piaf.questions),
@@ -52,6 +52,16 @@ class GateData:
             self.ask([*apart["en"], *apart["es"]], handed.clinc()),
             self.ask([*apart["en"], *apart["es"]], piaf.questions),
         ]
+        self.across_yes = [self.ask(each.whole, each.kept) for each in across.values()]
+        self.across_no = [
+            self.ask(xquad["en"].passages, piaf.questions),
+            self.ask(xquad["es"].passages, piaf.questions),
+            self.ask(xquad["es"].passages, handed.clinc()),
+            self.ask(piaf.passages, handed.clinc()),
+            self.ask(piaf.passages, squad.questions),
+            self.ask(piaf.passages, asked["en"]),
+            self.ask(piaf.passages, asked["es"]),
+        ]
         self.tested = {
             "squad2 answerable": (True, self.ask(squad.passages, squad.questions)),
             "squad2 ← xquad en": (False, self.ask(squad.passages, asked["en"])),
@@ -59,8 +69,10 @@ class GateData:
             "squad2 ← clinc": (False, self.ask(squad.passages, handed.clinc())),
             "squad2 ← piaf": (False, self.ask(squad.passages, piaf.questions)),
             "squad2 unanswerable": (False, self.ask(squad.passages, handed.squad2_unanswerable().questions)),
-            "xquad en→es answerable": (True, self.ask(apart["es"], other["en"])),
-            "xquad es→en answerable": (True, self.ask(apart["en"], other["es"])),
+            "xquad en→es answerable": (True, self.ask(across["en"].whole, across["en"].held)),
+            "xquad es→en answerable": (True, self.ask(across["es"].whole, across["es"].held)),
+            "xquad en→es holdout": (False, self.ask(across["en"].without, across["en"].held)),
+            "xquad es→en holdout": (False, self.ask(across["es"].without, across["es"].held)),
             "piaf answerable (trained)": (True, self.trained_yes[0]),
             "piaf holdout": (False, self.ask(piaf.passages, piaf_holdout.questions)),
         }
@@ -77,24 +89,32 @@ class GateData:
         drawn = random.Random(42).sample(questions, min(DRAWN, len(questions)))
         vectors = self._encoder.encode([question.text for question in drawn])
         ranked = [
-            ranking.rank(snapshot, rows, vector, terms(question.text, question.language))
+            ranking.rank(snapshot, rows, vector, terms(question.text, question.language), question.language)
             for question, vector in zip(drawn, vectors, strict=True)
         ]
         return [[each.signals(place) for place in range(min(HITS, len(each.rows)))] for each in ranked]
 
 
 def learn(data: GateData) -> Gate:
-    """Fit the logistic weights on each question's first passage, sets weighing alike; then set the thresholds."""
-    groups = [(1.0, each) for each in data.trained_yes] + [(0.0, each) for each in data.trained_no]
-    features = np.array([astuple(question[0]) for _, group in groups for question in group])
-    labels = np.concatenate([np.full(len(group), label) for label, group in groups])
-    count = {1.0: len(data.trained_yes), 0.0: len(data.trained_no)}
-    weights = np.concatenate([np.full(len(g), 1000 / len(g) / count[label]) for label, g in groups])
-    bias, *rest = _logistic(features, labels, weights)
+    """Fit the weights for all passages and for foreign ones; then set the thresholds."""
+    bias, *rest = _fit(data.trained_yes, data.trained_no, WEIGHED)
     fresh = Gate(bias, *rest, evidence=0.0, closeness=1.0)
     yes = [question for group in data.trained_yes for question in group]
     no = [question for group in data.trained_no for question in group]
-    return gates.calibrate(fresh, yes, no, 0.05).gate
+    across = Across(*_fit(data.across_yes, data.across_no, (*WEIGHED, "standing")), enough=0.0)
+    best = [max(map(across.score, question)) for group in data.across_no for question in group]
+    enough = round(float(np.quantile(best, 1 - ACROSS_PASSES)), 3)
+    return replace(gates.calibrate(fresh, yes, no, 0.05).gate, across=replace(across, enough=enough))
+
+
+def _fit(yes: list[Asked], no: list[Asked], names: tuple[str, ...]) -> list[float]:
+    """Fit logistic weights on each question's first passage, sets weighing alike."""
+    groups = [(1.0, each) for each in yes] + [(0.0, each) for each in no]
+    features = np.array([[getattr(question[0], name) for name in names] for _, group in groups for question in group])
+    labels = np.concatenate([np.full(len(group), label) for label, group in groups])
+    count = {1.0: len(yes), 0.0: len(no)}
+    weights = np.concatenate([np.full(len(g), 1000 / len(g) / count[label]) for label, g in groups])
+    return _logistic(features, labels, weights)
 
 
 def _logistic(features: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> list[float]:

@@ -33,6 +33,16 @@ class EvalSet:
     questions: list[Question] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Across:
+    """Passages in one language, whole and without the held-out ones; questions in another, by what they are about."""
+
+    whole: list[Chunk]
+    without: list[Chunk]
+    kept: list[Question]
+    held: list[Question]
+
+
 def chunk(pid: str, title: str, text: str, language: str, path: str = "") -> Chunk:
     """Make a passage that everybody may read."""
     return Chunk(
@@ -86,6 +96,19 @@ class HandedSets:
                 questions.append(Question(row["question"], asked, frozenset(gold)))
         passages = self._passages("retrieval/xquad_en_es.passages.jsonl.gz", language=held)
         return EvalSet(f"xquad_{asked}→{held or 'en+es'}", passages, questions)
+
+    def xquad_across(self, asked: str) -> Across:
+        """Questions in one language on passages in the other, apart by whether their passage is held out."""
+        written = "es" if asked == "en" else "en"
+        each = self.xquad(asked, written)
+        name = "retrieval/xquad_en_es.passages.jsonl.gz"
+        held = {passage.chunk_id for passage in self._passages(name, holdout=True, language=written)}
+        return Across(
+            whole=each.passages,
+            without=[passage for passage in each.passages if passage.chunk_id not in held],
+            kept=[question for question in each.questions if not question.gold & held],
+            held=[question for question in each.questions if question.gold & held],
+        )
 
     def without_holdout(self, name: str) -> tuple[EvalSet, EvalSet]:
         """The same index without its held-out passages: questions it can answer, and those it cannot."""

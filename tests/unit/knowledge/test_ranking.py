@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
+
 import numpy as np
 import pytest
 
 from ai_server.knowledge import ranking, sentences, snapshot
 from ai_server.knowledge.contract import Chunk
-from ai_server.knowledge.gate import CAUTIOUS, Gate, Signals, calibrate, load
+from ai_server.knowledge.gate import CAUTIOUS, SHIPPED, Across, Gate, Signals, calibrate, load
 from ai_server.knowledge.vectors import PassageVectors, quantise, similarities
 from shared.errors import InvalidRequest
 from tests.fakes.embedder import word_vector
@@ -66,6 +69,51 @@ def test_the_limit_bounds_the_hits_and_scores_fall():
 )
 def test_it_is_insufficient_only_when_both_signals_fail(gate, expected):
     assert ask("refunds please", gate).sufficient is expected
+
+
+STANDS_OUT = Across(0.0, 0.0, 0.0, 0.0, 0.0, standing=1.0, enough=0.2)
+NEVER = gate_of(9.0, 9.0)
+
+
+@pytest.mark.parametrize(("language", "expected"), [("fr", True), ("en", False), ("", False)])
+def test_only_a_passage_in_another_language_may_pass_by_standing_out(language, expected):
+    texts = [*TEXTS, "Shelves are blue.", "Chairs are green.", "Lamps are red.", "Doors are white."]
+    crowd = snapshot.Snapshot([passage(i, text) for i, text in enumerate(texts)], KEYS, 64, 1)
+    question = "Lamps are red."
+    found = ranking.retrieve(
+        crowd,
+        crowd.readable(PUBLIC),
+        word_vector(question),
+        question,
+        language=language,
+        limit=8,
+        gate=replace(NEVER, across=STANDS_OUT),
+    )
+    assert found.hits[0].chunk.text == question
+    assert (found.sufficient, found.hits[0].kept) == (expected, expected)
+
+
+def test_among_too_few_passages_none_stands_out():
+    gate = replace(NEVER, across=STANDS_OUT)
+    rows = SNAPSHOT.readable(PUBLIC)
+    found = ranking.retrieve(SNAPSHOT, rows, word_vector(TEXTS[0]), TEXTS[0], language="fr", limit=8, gate=gate)
+    assert (found.signals["standing"], found.signals["foreign"], found.sufficient) == (0.0, 1.0, False)
+
+
+def test_a_gate_stored_before_languages_were_told_apart_takes_that_part_from_the_shipped_one():
+    fingerprint, shipped = next(iter(SHIPPED.items()))
+    stored = json.dumps({name: value for name, value in asdict(shipped).items() if name != "across"})
+    assert load(stored, fingerprint) == shipped
+    assert load(shipped.dump(), fingerprint) == shipped
+
+
+def test_calibration_makes_the_other_language_stricter_where_it_lets_too_much_through():
+    answerable = [[Signals(0.0, 0.0, 1.0, 0.0)]] * 10
+    unanswerable = [[Signals(0.0, 0.0, 0.0, 0.0, standing=0.5, foreign=True)]] * 10
+    found = calibrate(replace(gate_of(0.0, 1.0), across=STANDS_OUT), answerable, unanswerable, 0.1)
+    assert found.gate.across is not None
+    assert found.gate.across.enough > 0.5
+    assert (found.lost_share, found.false_answer_share) == (0.0, 0.0)
 
 
 def test_nothing_readable_is_an_empty_insufficient_retrieval():
