@@ -26,9 +26,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     password = acts.add_parser("password", help="replace a password; every session of the account ends")
     password.add_argument("login")
     for each in (add, password):
-        each.add_argument(
-            "--password-stdin", action="store_true", help="read the password from stdin"
-        )
+        each.add_argument("--password-stdin", action="store_true", help="read the password from stdin")
     disable = acts.add_parser("disable", help="let someone in no more; what they wrote stays")
     disable.add_argument("login")
     listing = acts.add_parser("list", help="list accounts")
