@@ -103,6 +103,13 @@ class Child:
                 os.kill(self._pid, signal.SIGKILL)
             self._pid = None
 
+    def discard(self) -> None:
+        """End the process at once, and let the next call start a new one."""
+        pool = self._pool
+        self.kill()
+        if pool is not None:
+            self._forget(pool)
+
     async def close(self) -> None:
         """Let what runs finish, then end the process; idempotent."""
         pool, self._pool = self._pool, None

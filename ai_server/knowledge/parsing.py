@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import signal
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ai_server.knowledge import documents
@@ -27,6 +28,16 @@ WALL_SECONDS: Final = 60.0
 MEMORY_LIMIT: Final = 512 * 1024 * 1024
 """Most address space that the child may take beyond what it has when it starts."""
 NICENESS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one file may take; `memory` is counted beyond what the child has when it starts."""
+
+    processor_s: float = PROCESSOR_SECONDS
+    wall_s: float = WALL_SECONDS
+    memory: int = MEMORY_LIMIT
+    characters: int = TEXT_LIMIT
 
 
 class Parser(Protocol):
@@ -59,9 +70,12 @@ class ThreadParser:
 class ChildParser:
     """Parses in a child process that is begun anew after any file that hit a limit."""
 
-    def __init__(self) -> None:
-        """Start nothing yet."""
-        self._child = Child(_limit_memory, MEMORY_LIMIT, niceness=NICENESS)
+    def __init__(self, limits: Limits | None = None) -> None:
+        """Start nothing yet; None: the limits of the constants above."""
+        self._limits = limits or Limits()
+        self._child = Child(_limit_memory, self._limits.memory, niceness=NICENESS)
+        # One file at a time: each has the whole time on the wall, and none dies with another's child.
+        self._turn = asyncio.Lock()
 
     @property
     def pid(self) -> int | None:
@@ -70,13 +84,14 @@ class ChildParser:
 
     async def load(self, name: str, data: bytes) -> Loaded:
         """Read a document; see `Parser`."""
-        try:
-            return await self._child.call_within(WALL_SECONDS, load_within_limits, name, data)
-        except OutOfBounds as exc:
-            self._child.kill()  # What is left of its memory and state is not to be trusted.
-            raise Rejected(str(exc)) from exc
-        except ChildDied as exc:
-            raise Rejected(f"its reader broke off: {exc}") from exc
+        async with self._turn:
+            try:
+                return await self._child.call_within(self._limits.wall_s, load_within_limits, name, data, self._limits)
+            except OutOfBounds as exc:
+                self._child.discard()  # What is left of its memory and state is not to be trusted.
+                raise Rejected(str(exc)) from exc
+            except ChildDied as exc:
+                raise Rejected(f"its reader broke off: {exc}") from exc
 
     async def close(self) -> None:
         """End the child; idempotent."""
@@ -85,6 +100,10 @@ class ChildParser:
 
 class OutOfBounds(Rejected):
     """A file that hit a limit."""
+
+
+class _OutOfTime(BaseException):
+    """Raised by the timer; not an `Exception`, lest a loader that forgives faults goes on."""
 
 
 def _limit_memory(beyond: int) -> None:
@@ -96,23 +115,25 @@ def _limit_memory(beyond: int) -> None:
 
 
 def _out_of_time(_: int, __: FrameType | None) -> None:
-    raise OutOfBounds(f"it takes more than {PROCESSOR_SECONDS:g} s of processor time to read")
+    raise _OutOfTime
 
 
-def load_within_limits(name: str, data: bytes) -> Loaded:
+def load_within_limits(name: str, data: bytes, limits: Limits) -> Loaded:
     """Read a document in the child; its limits are on.
 
     Raises:
         OutOfBounds: too much time, memory or text.
         Rejected: its loader says why.
     """
-    signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, limits.processor_s)
     try:
         loaded = documents.load(name, data)
+    except _OutOfTime as exc:
+        raise OutOfBounds(f"it takes more than {limits.processor_s:g} s of processor time to read") from exc
     except MemoryError as exc:
-        raise OutOfBounds(f"it takes more than {MEMORY_LIMIT // 1024 // 1024} MiB of memory to read") from exc
+        raise OutOfBounds(f"it takes more than {limits.memory // 1024 // 1024} MiB of memory to read") from exc
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    if sum(len(block.text) for block in loaded.blocks) > TEXT_LIMIT:
-        raise OutOfBounds(f"it holds more than {TEXT_LIMIT:,} characters: split it")
+    if sum(len(block.text) for block in loaded.blocks) > limits.characters:
+        raise OutOfBounds(f"it holds more than {limits.characters:,} characters: split it")
     return loaded
