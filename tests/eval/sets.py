@@ -124,17 +124,22 @@ class HandedSets:
         )
         return EvalSet(f"{name} kept", passages, kept), EvalSet(f"{name} holdout", passages, lost)
 
-    def service_public(self) -> EvalSet:
-        """Help questions; a passage of the right file counts."""
+    def service_public(self, files: int) -> EvalSet:
+        """Help questions, of the files that answer them and others up to `files`; any passage of a right one counts."""
         passages = self.tree("service_public_fr", "fr")
+        asked = self.rows("retrieval/service_public_fr.questions.jsonl")
+        right = {name.removeprefix("docs/service_public_fr/") for row in asked for name in row["gold_files"]}
+        others = [path for path in sorted({each.path for each in passages}) if path not in right]
+        taken = right | set(others[: max(0, files - len(right))])
+        passages = [each for each in passages if each.path in taken]
         by_file: dict[str, set[str]] = {}
         for each in passages:
             by_file.setdefault(f"docs/service_public_fr/{each.path}", set()).add(each.chunk_id)
         questions = [
             Question(row["question"], row["lang"], frozenset().union(*(by_file.get(f, ()) for f in row["gold_files"])))
-            for row in self.rows("retrieval/service_public_fr.questions.jsonl")
+            for row in asked
         ]
-        return EvalSet("service_public_fr", passages, questions)
+        return EvalSet(f"service_public {len(taken)}", passages, questions)
 
     def tree(self, name: str, language: str) -> list[Chunk]:
         """A documentation tree as the product cuts it."""
