@@ -5,6 +5,7 @@ stored, and finished truthfully whatever happens to callers or to the process.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -78,6 +79,7 @@ class TurnService:
         self._metrics = metrics
         self._keyed: dict[RequestKey, tuple[bytes, Turn]] = {}
         self._running: dict[str, tuple[Turn, Work]] = {}
+        self._opening: set[asyncio.Task[None]] = set()
 
     # ---------------------------------------------------------------- starting and finding
 
@@ -125,7 +127,8 @@ class TurnService:
             return turn
         self._keyed[request] = (digest, turn)
         opening = asyncio.create_task(self._open(request, digest, turn, record, make))
-        opening.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._opening.add(opening)
+        opening.add_done_callback(self._opened)
         try:
             await asyncio.shield(opening)
         except asyncio.CancelledError:
@@ -187,12 +190,19 @@ class TurnService:
 
     async def drain(self, grace_s: float) -> None:
         """Let running turns finish; those that do not are cut in time to be settled within the grace period."""
-        if self._running:
-            await asyncio.wait(self._tasks(), timeout=max(grace_s - CUT_SECONDS, grace_s / 2))
-        for turn, _ in list(self._running.values()):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(grace_s - CUT_SECONDS, grace_s / 2)):
+                await self._idle()
+        for turn in [turn for turn, _ in self._running.values()] + [turn for _, turn in self._keyed.values()]:
             turn.stop(Ending.INTERRUPTED)
-        if self._running:
-            await asyncio.wait(self._tasks(), timeout=CUT_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CUT_SECONDS):
+                await self._idle()
+
+    async def _idle(self) -> None:
+        """Wait until nothing runs; a turn whose key is still being claimed was admitted and is waited for too."""
+        while waiting := self._opening | self._tasks():
+            await asyncio.wait(waiting)
 
     # ---------------------------------------------------------------- running
 
@@ -240,6 +250,12 @@ class TurnService:
         self._running[turn.turn_id] = (turn, work)
         turn.task = asyncio.create_task(self._run(turn, work, request), name=f"turn {turn.turn_id}")
 
+    def _opened(self, opening: asyncio.Task[None]) -> None:
+        """Forget a claim that is made or refused; whoever asked has its error."""
+        self._opening.discard(opening)
+        if not opening.cancelled():
+            opening.exception()
+
     def _tasks(self) -> set[asyncio.Task[None]]:
         return {turn.task for turn, _ in self._running.values() if turn.task is not None}
 
@@ -249,6 +265,7 @@ class TurnService:
         self._metrics.started()
         try:
             result = await self._outcome(turn, work)
+            turn.conclude()
             seconds = self._clock.monotonic() - started
             result = replace(result, duration_ms=round(seconds * 1000))
             self._metrics.ended(work.record, result, seconds)

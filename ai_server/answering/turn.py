@@ -44,6 +44,7 @@ class Turn:
         self._result: AnswerResult | None = None
         self._error: BaseException | None = None
         self._begun = False
+        self._concluded = False
         self._readers = 0
         self._moved = asyncio.Event()
 
@@ -58,6 +59,10 @@ class Turn:
         """Say that the work starts now; False: it was stopped before that, and must not."""
         self._begun = True
         return self.ending is None
+
+    def conclude(self) -> None:
+        """Say that the work is over and only its record remains to be written: nothing stops it any more."""
+        self._concluded = True
 
     def step(self, kind: StepKind, detail: str = "") -> None:
         """Say what is being done."""
@@ -143,7 +148,7 @@ class Turn:
 
     def stop(self, ending: Ending) -> bool:
         """Make the work end where it is; what was said is kept. Tells whether it was running."""
-        if self.ended or self.ending is not None:
+        if self.ended or self._concluded or self.ending is not None:
             return False
         self.ending = ending
         if self.task is not None and self._begun:

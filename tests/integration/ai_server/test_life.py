@@ -36,6 +36,10 @@ async def check(rig):
     return await stub.Check(readiness_pb2.CheckRequest(), metadata=rig.metadata())
 
 
+def cancelling(key):
+    return assistant_pb2.CancelTurnRequest(project_id="demo", idempotency_key=key)
+
+
 async def refused(rig, **fields):
     with pytest.raises(grpc.aio.AioRpcError) as failure:
         await rig.answer("How do I export?", **fields)
@@ -154,6 +158,57 @@ async def test_draining_refuses_new_turns_finishes_running_ones_and_closes_the_s
     assert (result.outcome, result.text) == (common_pb2.OUTCOME_ANSWERED, "Begun, ended.")
     assert order == ["drained", "store"]
     assert {each.now.state.value for each in store.ledger.kept.values()} == {"settled"}
+
+
+async def test_a_turn_admitted_just_before_the_drain_is_waited_for_while_its_key_is_claimed():
+    """Ours: P18, seed 8. The claim was under way when the drain looked, and the turn began after it."""
+    store, claiming, free = MemoryStateStore(), asyncio.Event(), asyncio.Event()
+    claim = store.requests.claim
+
+    async def slowly(request):
+        claiming.set()
+        await free.wait()
+        return await claim(request)
+
+    store.requests.claim = slowly
+    async with ai_server(talker(), knowledge=documents(), store=store) as rig:
+        asking = asyncio.create_task(rig.answer("How do I export?", idempotency_key="k1"))
+        await asyncio.wait_for(claiming.wait(), 10)
+        draining = asyncio.create_task(rig.application.drain(10))
+        await rig.wait_for(State.DOWN)
+        assert not draining.done()
+        free.set()
+        await draining
+        assert [each.result is not None for each in store.requests.rows.values()] == [True]
+        assert (await asking).outcome == common_pb2.OUTCOME_ANSWERED
+
+
+async def test_a_caller_who_leaves_while_the_record_is_written_does_not_lose_it():
+    """Ours: P18, seed 7. The last reader's leaving cancelled the turn in the middle of its bookkeeping."""
+    store, writing, free, kept = MemoryStateStore(), asyncio.Event(), asyncio.Event(), asyncio.Event()
+    append, finish = store.journal.append, store.requests.finish
+
+    async def slowly(line):
+        writing.set()
+        await free.wait()
+        await append(line)
+
+    async def noted(*arguments):
+        await free.wait()
+        await finish(*arguments)
+        kept.set()
+
+    store.journal.append, store.requests.finish = slowly, noted
+    async with ai_server(talker(), knowledge=documents(), store=store) as rig:
+        request = assistant_pb2.StreamAnswerRequest(input=asked("How do I export?", idempotency_key="k1"))
+        call = rig.assistant.StreamAnswer(request, metadata=rig.metadata(), timeout=20)
+        await until_text(aiter(call))
+        await asyncio.wait_for(writing.wait(), 10)
+        call.cancel()
+        assert not (await rig.assistant.CancelTurn(cancelling("k1"), metadata=rig.metadata())).was_running
+        free.set()
+        await asyncio.wait_for(kept.wait(), 10)
+        assert (await rig.answer("How do I export?", idempotency_key="k1")).outcome == common_pb2.OUTCOME_ANSWERED
 
 
 async def test_a_turn_that_outlasts_the_grace_period_is_told_as_interrupted_and_settled():
