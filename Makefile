@@ -12,6 +12,8 @@ B ?=
 P ?=
 N ?=
 SEED ?=
+# Two workers on two cores; a file stays with one of them, since its fixtures may be shared.
+PYTEST_ARGS ?= -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
 
