@@ -13,6 +13,7 @@ from shared.errors import NotFound
 if TYPE_CHECKING:
     from gateway.web.services import Services
 
+FOUND: Final = 302
 PAGE_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
     "connect-src 'self'; manifest-src 'self'; worker-src 'self'; media-src 'self' blob:; "
@@ -33,6 +34,12 @@ SERVED: Final = {
     ".txt": "text/plain",
 }
 TEXTUAL: Final = frozenset({"text/html", "text/javascript", "text/css", "text/plain", "application/json"})
+
+
+async def root(request: web.Request) -> web.StreamResponse:
+    """Lead whoever types the bare address to the chat page."""
+    del request
+    return web.Response(status=FOUND, headers={"Location": "/chat"})
 
 
 async def chat(request: web.Request) -> web.StreamResponse:

@@ -53,6 +53,7 @@ def add_routes(app: web.Application) -> None:
         app.router.add_route(route.method, route.path, route.handler)
     document = openapi.build(ROUTES)
     app.router.add_get("/openapi.json", openapi.handler(document))
+    app.router.add_get("/", pages.root)
     app.router.add_get("/chat", pages.chat)
     app.router.add_get("/inbox", pages.inbox)
     app.router.add_get("/status", pages.status)

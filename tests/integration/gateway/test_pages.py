@@ -20,6 +20,12 @@ async def test_the_chat_page_comes_with_a_policy_that_lets_nothing_foreign_in(br
     assert page.headers["Referrer-Policy"] == "no-referrer"
 
 
+async def test_the_bare_address_leads_to_the_chat_page(browser):
+    page = await browser.call("GET", "/")
+    assert page.status == 200
+    assert "passeur-" in str(page.body)
+
+
 async def test_a_file_is_sent_once_and_then_revalidated(browser):
     first = await browser.call("GET", "/static/look/base.css")
     assert (first.status, first.headers["Content-Type"]) == (200, "text/css; charset=utf-8")
