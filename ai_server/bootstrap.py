@@ -23,10 +23,11 @@ from ai_server.clients import ALL_PROJECTS, CLIENTS_FILE, Client, ClientRegister
 from ai_server.knowledge.service import KnowledgeService
 from ai_server.providers import catalog, registry
 from ai_server.server import Listener
-from ai_server.settings import UNIX, split_address
+from ai_server.settings import UNIX
 from ai_server.storage.contract import ScopeKind
 from ai_server.storage.sqlite import SqliteStateStore
 from shared import env, logs, metrics
+from shared.addresses import split_address
 from shared.clock import SystemClock
 from shared.errors import SettingsError
 from shared.ids import new_token

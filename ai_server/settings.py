@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -12,6 +11,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from ai_server.providers import registry
 from shared import env
+from shared.addresses import is_loopback, split_address
 from shared.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ MAY_BE_EMPTY: Final = frozenset({"metrics_address"})
 
 PREFIX: Final = "PASSEUR_AI_"
 UNIX: Final = "unix:"
-HIGHEST_PORT: Final = 65_535
 LONGEST_GRACE_S: Final = 600.0
 STATE_SCHEMES: Final = ("postgresql", "postgres")
 
@@ -128,28 +127,6 @@ def provider_options() -> Mapping[str, Mapping[str, str | SecretStr]]:
     """The settings `PASSEUR_AI_<PROVIDER>_<OPTION>`, by provider, then by option name."""
     given = env.with_prefix(PREFIX)
     return {name: _take_options(name, entry, given) for name, entry in registry.ENTRIES.items()}
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """Split `host:port`; IPv6 hosts stand in brackets.
-
-    Raises:
-        ValueError: it is not that.
-    """
-    host, colon, port = address.rpartition(":")
-    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > HIGHEST_PORT:
-        raise ValueError(f"{address!r} is not host:port")
-    return host.removeprefix("[").removesuffix("]"), int(port)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address stays on this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _take_options(name: str, entry: registry.Entry, given: dict[str, str]) -> dict[str, str | SecretStr]:

@@ -32,6 +32,7 @@ from gateway.web.frames import HttpEncoder
 from gateway.web.services import Limits, LimitSettings, Services
 from gateway.web.support import open_support
 from shared import logs, metrics
+from shared.addresses import split_address
 from shared.clock import SystemClock
 from shared.errors import SettingsError
 from shared.logs import logger
@@ -93,7 +94,7 @@ async def _operate(installation: Installation, arguments: argparse.Namespace) ->
 async def _runs(address: str) -> bool:
     try:
         async with asyncio.timeout(CONNECT_S):
-            _, writer = await asyncio.open_connection(*settings_of.split_address(address))
+            _, writer = await asyncio.open_connection(*split_address(address))
     except (OSError, TimeoutError):
         return False
     writer.close()
@@ -167,7 +168,7 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
 
 
 async def _listen(runner: web.AppRunner, address: str) -> None:
-    host, port = settings_of.split_address(address)
+    host, port = split_address(address)
     try:
         await web.TCPSite(runner, host, port).start()
     except OSError as exc:
@@ -177,7 +178,7 @@ async def _listen(runner: web.AppRunner, address: str) -> None:
 def _serve_metrics(settings: GatewaySettings, services: Services) -> Callable[[], None]:
     if not settings.metrics_address:
         return lambda: None
-    host, port = settings_of.split_address(settings.metrics_address)
+    host, port = split_address(settings.metrics_address)
     try:
         return metrics.serve(services.metrics.registry, host, port)
     except OSError as exc:

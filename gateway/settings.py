@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from gateway.identity.projects import Project, Projects
 from gateway.identity.projects_file import read_projects
 from shared import env
+from shared.addresses import is_loopback, split_address
 from shared.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ MAY_BE_EMPTY: Final = frozenset({"metrics_address"})
 """Settings that an empty variable switches off; elsewhere an empty variable counts as unset."""
 
 PREFIX: Final = "PASSEUR_GATEWAY_"
-HIGHEST_PORT: Final = 65_535
 LONGEST_GRACE_S: Final = 600.0
 MOST: Final = 1_000_000
 UNIX: Final = "unix:"
@@ -146,28 +146,6 @@ def read(
         frozenset({*LOOPBACK_NAMES, host or "", *hosts}),
         proxies,
     )
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """Split `host:port`; IPv6 hosts stand in brackets.
-
-    Raises:
-        ValueError: it is not that.
-    """
-    host, colon, port = address.rpartition(":")
-    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > HIGHEST_PORT:
-        raise ValueError(f"{address!r} is not host:port")
-    return host.removeprefix("[").removesuffix("]"), int(port)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address stays on this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _settings(given: Mapping[str, str], faults: list[str]) -> GatewaySettings:

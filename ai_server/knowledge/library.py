@@ -33,13 +33,13 @@ AUDIT_NEIGHBOURS: Final = 5
 """How many rows are asked for: passages of the same text have the same vector, and any of them may come first."""
 
 
+TWIN_GAP: Final = 1e-5
+
+
 def _has_twin(snapshot: Snapshot, vector: NDArray[np.float32], ids: Sequence[str]) -> bool:
     """Whether a row that came first has the very vector that was asked with."""
     row = snapshot.rows.get(ids[0]) if ids else None
     return row is not None and float(snapshot.vectors[row] @ vector) > 1 - TWIN_GAP
-
-
-TWIN_GAP: Final = 1e-5
 
 
 class Library:
@@ -191,7 +191,8 @@ class Library:
         if row.fingerprint != self.embedder.fingerprint:
             self.problem = (
                 f"The index of project `{project_id}` was built with {row.fingerprint}, but its settings say "
-                f"{self.embedder.fingerprint}: run `python -m ai_server documents reindex`, or set the model back."
+                f"{self.embedder.fingerprint}: set the model back; building an index anew with another model is not in "
+                "this release."
             )
             raise NotReady(self.problem)
         return row

@@ -17,7 +17,7 @@ INSTANCE_BITS: Final = 31
 log = logs.logger(__name__)
 
 
-class PostgresStateStore:
+class PostgresStateStore(stores.ProgramStores):
     """`StateStore` for several servers. Make it, `open` it, and `close` it last."""
 
     def __init__(self, dsn: str, clock: Clock) -> None:
@@ -25,30 +25,7 @@ class PostgresStateStore:
         self._clock = clock
         self._instance = secrets.randbits(INSTANCE_BITS)
         self._writer = PostgresWriter(dsn, self._instance)
-        self._ledger = stores.ProgramLedger(self._writer, self._instance)
-        self._requests = stores.ProgramRequests(self._writer, self._instance)
-        self._journal = stores.ProgramJournal(self._writer)
-        self._index = stores.ProgramIndex(self._writer)
-
-    @property
-    def ledger(self) -> stores.ProgramLedger:
-        """Money."""
-        return self._ledger
-
-    @property
-    def requests(self) -> stores.ProgramRequests:
-        """Requests by key."""
-        return self._requests
-
-    @property
-    def journal(self) -> stores.ProgramJournal:
-        """Turn by turn."""
-        return self._journal
-
-    @property
-    def index(self) -> stores.ProgramIndex:
-        """Documents and collections."""
-        return self._index
+        super().__init__(self._writer, self._instance)
 
     async def open(self) -> None:
         """Connect, create the schema if the database is empty; may be retried after a failure."""

@@ -21,7 +21,7 @@ INSTANCE: Final = 0
 log = logs.logger(__name__)
 
 
-class SqliteStateStore:
+class SqliteStateStore(stores.ProgramStores):
     """`StateStore` for one machine. Make it, `open` it, and `close` it last."""
 
     def __init__(self, path: Path, clock: Clock, tuning: Tuning | None = None) -> None:
@@ -30,30 +30,7 @@ class SqliteStateStore:
         self._clock = clock
         self._lock = InstanceLock(path)
         self._writer = SqliteWriter(path, tuning or Tuning())
-        self._ledger = stores.ProgramLedger(self._writer, INSTANCE)
-        self._requests = stores.ProgramRequests(self._writer, INSTANCE)
-        self._journal = stores.ProgramJournal(self._writer)
-        self._index = stores.ProgramIndex(self._writer)
-
-    @property
-    def ledger(self) -> stores.ProgramLedger:
-        """Money."""
-        return self._ledger
-
-    @property
-    def requests(self) -> stores.ProgramRequests:
-        """Requests by key."""
-        return self._requests
-
-    @property
-    def journal(self) -> stores.ProgramJournal:
-        """Turn by turn."""
-        return self._journal
-
-    @property
-    def index(self) -> stores.ProgramIndex:
-        """Documents and collections."""
-        return self._index
+        super().__init__(self._writer, INSTANCE)
 
     async def open(self) -> None:
         """Take the instance lock, open the file, create its schema; may be retried after a failure."""

@@ -181,3 +181,34 @@ class ProgramIndex:
 def probe() -> Program[None]:
     """Write and sync something small."""
     yield Statement("probe", {})
+
+
+class ProgramStores:
+    """The four rooms of a state store, over one runner."""
+
+    def __init__(self, runner: Runner, instance: int) -> None:
+        """Make the rooms; nothing runs until the runner does."""
+        self._ledger = ProgramLedger(runner, instance)
+        self._requests = ProgramRequests(runner, instance)
+        self._journal = ProgramJournal(runner)
+        self._index = ProgramIndex(runner)
+
+    @property
+    def ledger(self) -> ProgramLedger:
+        """Money."""
+        return self._ledger
+
+    @property
+    def requests(self) -> ProgramRequests:
+        """Requests by key."""
+        return self._requests
+
+    @property
+    def journal(self) -> ProgramJournal:
+        """Turn by turn."""
+        return self._journal
+
+    @property
+    def index(self) -> ProgramIndex:
+        """Documents and collections."""
+        return self._index

@@ -251,7 +251,7 @@ async def test_another_model_refuses_with_the_remedy_until_it_is_set_back(desk):
     await desk.service.start()
     state = desk.service.state()
     assert state.state == "down"
-    assert "documents reindex" in state.reason
+    assert "set the model back" in state.reason
     with pytest.raises((NotReady, FailedPrecondition), match="built with"):
         await desk.service.search("demo", "refunds", PUBLIC, limit=3, language="en", spending=SPENDING)
     await desk.service.close()
