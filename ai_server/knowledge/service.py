@@ -30,7 +30,8 @@ from ai_server.knowledge.loaders.model import Rejected
 from ai_server.knowledge.parsing import ChildParser
 from ai_server.knowledge.sources import SourceBook
 from ai_server.knowledge.sync import SourceSync, SyncTools
-from shared.errors import InvalidRequest, NotFound, NotReady, PasseurError, SyncRunning, UnsupportedMedia, Violation
+from ai_server.knowledge.upkeep import Upkeep
+from shared.errors import InvalidRequest, NotFound, NotReady, SyncRunning, UnsupportedMedia, Violation
 from shared.ids import new_id
 
 if TYPE_CHECKING:
@@ -59,12 +60,6 @@ HITS_LIMIT: Final = 50
 PAGE_LIMIT: Final = 1_000
 QUERY_VECTORS_KEPT: Final = 1_024
 """Vectors of the questions asked last; a repeated question costs no embedding."""
-WATCH_SECONDS: Final = 1.0
-"""How often the index child is looked at."""
-HEAL_SECONDS: Final = (1.0, 2.0, 5.0, 15.0, 30.0)
-"""Pauses after failed attempts to bring a lost index back; then the watch begins again."""
-QUARANTINE_AT: Final = 1
-"""The attempt (0 is first) after which an index that still kills its reader is put aside."""
 EXTRACT_LIMIT: Final = 200_000
 """Most characters of an uploaded document that are given back."""
 CALIBRATION_HITS: Final = 8
@@ -108,10 +103,9 @@ class KnowledgeService:
         }
         self._syncing: set[tuple[str, str]] = set()
         self._query_vectors: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
-        self._state = KnowledgeState("down", "The documents are still being loaded.", clock.now())
+        self._upkeep = Upkeep(self._index, self._libraries, clock, self._put_back)
         self._started = False
         self._starting = asyncio.Lock()
-        self._watching: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Open the index and load every project; may be called again after it failed, and does nothing once done.
@@ -123,26 +117,23 @@ class KnowledgeService:
             if self._started:
                 return
             try:
-                await self._load_all()
+                await self._upkeep.load_all()
             except NotReady as exc:
-                self._set("down", exc.message)
+                self._upkeep.set("down", exc.message)
                 raise
             self._started = True
-            self._settle()
-            self._watching = asyncio.create_task(self._watch(), name="knowledge-watch")
+            self._upkeep.settle()
+            self._upkeep.watch()
 
     async def close(self) -> None:
         """Stop watching and end the child; idempotent."""
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.gather(self._watching, return_exceptions=True)
-            self._watching = None
+        await self._upkeep.close()
         await self._index.close()
         await self._parser.close()
 
     def state(self) -> KnowledgeState:
         """Tell readiness now; never blocks."""
-        return self._state
+        return self._upkeep.state
 
     # ---------------------------------------------------------------- reading
 
@@ -251,7 +242,7 @@ class KnowledgeService:
                 async for event in run.run():
                     yield event
             except IndexLost as exc:
-                self._set("degraded", exc.message)
+                self._upkeep.set("degraded", exc.message)
                 raise
             finally:
                 generation = await library.publish(run.outcome)
@@ -291,7 +282,7 @@ class KnowledgeService:
         library = self._library(project_id)
         found = await library.audit()
         library.lost |= set(found.unreachable)
-        self._settle()
+        self._upkeep.settle()
         return found
 
     async def rebuild(self, project_id: str) -> AsyncGenerator[SyncEvent, None]:
@@ -307,7 +298,7 @@ class KnowledgeService:
             async with aclosing(self.sync(project_id, source)) as events:
                 async for event in events:
                     yield event
-        self._settle()
+        self._upkeep.settle()
 
     async def calibrate(
         self, project_id: str, questions: Sequence[tuple[str, bool]], max_lost_share: float, spending: Spending
@@ -368,31 +359,6 @@ class KnowledgeService:
             self._query_vectors.move_to_end(key)
         return vector
 
-    async def _load_all(self) -> None:
-        for project_id, library in self._libraries.items():
-            if library.snapshot is not None:
-                continue
-            try:
-                await self._load(library)
-            except IndexLost:
-                raise
-            except NotReady as exc:
-                # Another model's vectors: this project refuses, the others serve.
-                log.warning("project not loaded", project=project_id, reason=exc.message)
-
-    async def _load(self, library: Library) -> None:
-        """Load a project; an index that kills its reader twice is put aside and begun anew."""
-        try:
-            await library.load()
-        except IndexLost as exc:
-            log.warning("index did not open, trying again", reason=exc.message)
-            try:
-                await library.load()
-            except IndexLost as again:
-                log.exception("index is damaged: put aside and rebuilt", reason=again.message)
-                await self._index.quarantine()
-                await library.load()
-
     async def _put_back(self) -> None:
         """Index again what the durable index lost, from the documents; vectors come from the cache."""
         for project_id, library in self._libraries.items():
@@ -404,56 +370,7 @@ class KnowledgeService:
                         pass
                 except (SyncRunning, InvalidRequest) as exc:
                     log.warning("source not put back", source=source.source_id, reason=exc.message)
-        self._settle()
-
-    def _settle(self) -> None:
-        """Work the state out from the libraries."""
-        problems = [library.problem for library in self._libraries.values() if library.problem]
-        missing = sum(len(library.lost) for library in self._libraries.values())
-        if problems and all(library.snapshot is None for library in self._libraries.values()):
-            self._set("down", problems[0])
-        elif problems:
-            self._set("degraded", problems[0])
-        elif missing:
-            self._set("degraded", f"{missing:,} passages are missing from the index and are put back; answers go on.")
-        else:
-            self._set("ready", "")
-
-    def _set(self, state: str, reason: str) -> None:
-        since = self._state.since if self._state.state == state else self._clock.now()
-        self._state = KnowledgeState(state, reason, since)  # pyright: ignore[reportArgumentType]
-
-    async def _watch(self) -> None:
-        """Notice that the index child died, bring it back, and put back what it lost."""
-        while True:
-            try:
-                if not self._index.alive:
-                    await self._heal()
-                elif any(library.lost for library in self._libraries.values()):
-                    await self._put_back()
-                    if any(library.lost for library in self._libraries.values()):
-                        await self._clock.sleep(HEAL_SECONDS[-1])  # A source is gone: someone must sync it.
-            except PasseurError as exc:
-                log.warning("index not mended yet", reason=exc.message)
-                self._set("degraded", exc.message)
-            await self._clock.sleep(WATCH_SECONDS)
-
-    async def _heal(self) -> None:
-        self._set("degraded", "The index of documents died and is being started again; answers go on.")
-        for attempt, pause in enumerate(HEAL_SECONDS):
-            try:
-                for library in self._libraries.values():
-                    if library.snapshot is not None:
-                        await library.check()
-            except IndexLost as exc:
-                self._set("degraded", exc.message)
-                if attempt == QUARANTINE_AT:
-                    log.exception("index is damaged: put aside and rebuilt", reason=exc.message)
-                    await self._index.quarantine()
-                await self._clock.sleep(pause)
-                continue
-            self._settle()
-            return
+        self._upkeep.settle()
 
 
 def _entry(row: DocumentRow) -> DocumentEntry:
