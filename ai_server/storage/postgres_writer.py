@@ -7,6 +7,7 @@ turn: admission is serial over all of them, and there is nothing to deadlock on.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -99,6 +100,7 @@ class PostgresWriter:
         if task is not None:
             self._queue.put_nowait(None)
             await task
+        await self._depart()
         await self._drop()
 
     async def _work(self) -> None:
@@ -208,6 +210,12 @@ class PostgresWriter:
         fault = not_ready(error)
         log.warning("state store fault", reason=fault.message)
         _tell_all(batch, fault)
+
+    async def _depart(self) -> None:
+        """Show at once that this server is gone: the database notices a closed connection only a moment later."""
+        if self._connection is not None and not self._connection.is_closed():
+            with contextlib.suppress(*FAULTS):
+                await execute(self._connection, "release_instance", {"instance": self._instance})
 
     async def _drop(self) -> None:
         connection, self._connection = self._connection, None

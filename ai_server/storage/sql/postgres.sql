@@ -21,6 +21,9 @@ SELECT pg_advisory_unlock(1885434740, 2)
 -- name: take_instance
 SELECT pg_try_advisory_lock(1885434739, CAST(:instance AS INTEGER)) AS taken
 
+-- name: release_instance
+SELECT pg_advisory_unlock(1885434739, CAST(:instance AS INTEGER)) AS released
+
 -- name: schema_there
 SELECT to_regclass('schema_version') IS NOT NULL AS there
 

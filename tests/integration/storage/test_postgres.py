@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 
 import asyncpg
@@ -40,6 +41,15 @@ async def opened(dsn):
     return store
 
 
+@contextlib.asynccontextmanager
+async def opened_while(dsn):
+    store = await opened(dsn)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
 @pytest.fixture
 async def pair(dsn):
     """Two AI servers, started together on an empty database."""
@@ -72,15 +82,14 @@ async def test_a_starting_server_holds_only_what_dead_servers_left(pair, dsn):
     await first.ledger.reserve(call("of first"), [])
     await second.ledger.reserve(call("of second"), [])
     await second.requests.claim(request_for("of second", owner="second"))
-    third = await opened(dsn)
-    assert await third.ledger.hold_pending(NOW) == 0
-    assert await third.requests.abandoned("third", 10) == []
-    await second.close()
-    assert await third.ledger.hold_pending(NOW) == 1
-    [held] = await third.ledger.reservations("demo", ReservationState.HELD, 10, "")
-    assert held.new.key == "of second"
-    assert [each.owner for each in await third.requests.abandoned("third", 10)] == ["second"]
-    await third.close()
+    async with opened_while(dsn) as third:
+        assert await third.ledger.hold_pending(NOW) == 0
+        assert await third.requests.abandoned("third", 10) == []
+        await second.close()
+        assert await third.ledger.hold_pending(NOW) == 1
+        [held] = await third.ledger.reservations("demo", ReservationState.HELD, 10, "")
+        assert held.new.key == "of second"
+        assert [each.owner for each in await third.requests.abandoned("third", 10)] == ["second"]
 
 
 async def test_a_lost_connection_is_made_again(pair, dsn):
