@@ -31,6 +31,15 @@ _LOADERS: Final = {
 }
 SUFFIXES: Final = frozenset(_LOADERS)
 """Endings of files that are read as documents."""
+_BY_TYPE: Final = {
+    "application/pdf": (".pdf",),
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": (".docx",),
+    "text/csv": (".csv",),
+    "text/html": (".html", ".htm"),
+    "text/markdown": (".md", ".markdown", ".mdx"),
+    "text/plain": (".txt", ".md", ".markdown", ".mdx", ".csv"),
+}
+"""Endings that a media type may go with, the usual one first."""
 LOADERS_VERSION: Final = "1"
 """Changes when a loader would read the same file otherwise."""
 _TRUE: Final = frozenset({"true", "yes", "on", "1"})
@@ -62,6 +71,14 @@ def load(name: str, data: bytes) -> Loaded:
         return getattr(import_module(f"ai_server.knowledge.loaders.{module}"), function)(data)
     except ModuleNotFoundError as exc:
         raise Rejected(f"`{exc.name}` is needed to read it: pip install 'passeur[documents]'") from exc
+
+
+def name_for(name: str, mime_type: str) -> str:
+    """Give an uploaded file a name that its type is read by: people send PDFs named `scan` or `report.final`."""
+    endings = _BY_TYPE.get(mime_type.partition(";")[0].strip().lower())
+    if endings is None or PurePosixPath(name).suffix.lower() in endings:
+        return name
+    return f"{name or 'file'}{endings[0]}"
 
 
 def prepare(

@@ -154,7 +154,7 @@ class KnowledgeService:
         snapshot = library.ready()
         known = library.project.languages
         hint = language if language in known or not known else known[0]
-        spoken = languages.detect(query, known, hint) if known else hint
+        spoken = languages.detect_message(query, known, hint) if known else hint
         rows = snapshot.readable(contexts)
         if library.project.language_filters:
             rows = snapshot.in_language(rows, spoken)
@@ -257,8 +257,8 @@ class KnowledgeService:
                 generation=generation,
             )
 
-    async def extract(self, name: str, data: bytes) -> tuple[Loaded, str, bool]:
-        """Read an uploaded document in the parsing child; nothing is stored.
+    async def extract(self, name: str, mime_type: str, data: bytes) -> tuple[Loaded, str, bool]:
+        """Read an uploaded document in the parsing child; nothing is stored. Its media type counts before its name.
 
         Returns:
             What its loader gave, its text cut at 200,000 characters, and whether it was cut.
@@ -267,6 +267,7 @@ class KnowledgeService:
             UnsupportedMedia: not a type that is read here.
             InvalidRequest: it cannot be read; says why.
         """
+        name = documents.name_for(name, mime_type)
         if PurePosixPath(name).suffix.lower() not in documents.SUFFIXES:
             kinds = ", ".join(sorted(documents.SUFFIXES))
             raise UnsupportedMedia([Violation("name", f"`{name}` is not a type that is read here: {kinds}")])
@@ -315,7 +316,7 @@ class KnowledgeService:
         for number, (text, answerable) in enumerate(questions):
             own = replace(spending, key=f"{spending.key}/{number}")
             vector = await self._query_vector(library, text, own)
-            spoken = languages.detect(text, library.project.languages, library.project.languages[0])
+            spoken = languages.detect_message(text, library.project.languages, library.project.languages[0])
             ranked = await asyncio.to_thread(ranking.rank, snapshot, rows, vector, terms(text, spoken), spoken)
             kept = range(min(CALIBRATION_HITS, len(ranked.rows)))
             asked[answerable].append([ranked.signals(place) for place in kept])

@@ -89,7 +89,10 @@ class ScoredSentence:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A kept chunk. `marker` is what the model writes to cite it. `quotable` false: paraphrase, never quote."""
+    """A kept chunk, or a file that the person sent. `marker` is what the model writes to cite it; a file has none.
+
+    `quotable` false: paraphrase, never quote.
+    """
 
     marker: str
     title: str
@@ -111,7 +114,7 @@ class Thinking(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
-    """Everything for one round. `instructions` come first and hold the rendered passages; generators that read
+    """Everything for one round. The last message holds the rendered passages and the question; generators that read
     structure instead take `question` and `passages`.
     """
 

@@ -131,7 +131,7 @@ class DocumentsServicer(documents_pb2_grpc.DocumentsServiceServicer):
         if header is None:
             raise InvalidRequest.of("header", "is missing")
         knowledge = await self._services.knowledge()
-        loaded, text, truncated = await knowledge.extract(header.name, bytes(data))
+        loaded, text, truncated = await knowledge.extract(header.name, header.mime_type, bytes(data))
         return documents_pb2.ExtractResponse(
             text=text,
             truncated=truncated,

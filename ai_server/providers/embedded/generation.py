@@ -21,8 +21,8 @@ from ai_server.providers.contract import (
     UsageReport,
 )
 from ai_server.providers.embedded.accounting import LengthTokenizer, tokens_in
-from ai_server.providers.embedded.quotation import quotation
-from ai_server.providers.embedded.relevance import Candidate, candidates
+from ai_server.providers.embedded.quotation import opening, quotation
+from ai_server.providers.embedded.relevance import Candidate, candidates, stems
 from ai_server.providers.registry import EMBEDDED
 from shared.text import fold
 from shared.usage import Usage
@@ -39,6 +39,16 @@ NEAR_BEST: Final = 0.72
 
 SAME_LANGUAGE_SHARE: Final = 0.8
 """Once a passage in the reader's language scores this share of the best, passages in others are left out."""
+
+OF_A_FILE: Final = stems(
+    "this the that document documents file files pdf text attachment attached csv docx page pages table about content "
+    "contents contain contains say says said tell read look summary summarise summarize short brief please can could "
+    "ce cette fichier fichiers piece jointe texte resume resumer resumez contenu contient dit dis parle lire lis lisez "
+    "regarde regardez tableau bref stp peux pouvez merci "
+    "este archivo archivos documento documentos adjunto resumen resumir resume resumelo contenido contiene dice trata "
+    "habla leer lee mira tabla favor puedes puede gracias"
+)
+"""Stems of a question that asks about a file as a whole, such as "what does this document say?"."""
 
 PIECE: Final = re.compile(r".{1,48}(?:\s+|$)|\S{1,48}", re.DOTALL)
 """What is streamed at once: some words, never half of one that fits."""
@@ -69,7 +79,7 @@ class ExtractiveGenerator:
 
     async def generate(self, request: GenerationRequest, permit: Permit) -> AsyncIterator[GenerationEvent]:  # noqa: ARG002 - the contract's names
         """Stream the quotation, or the unsupported marker alone."""
-        text = compose(request)
+        text = await asyncio.to_thread(compose, request)  # sent files make it long work
         for piece in PIECE.findall(text):
             yield TextDelta(piece)
             await asyncio.sleep(0)
@@ -81,6 +91,8 @@ class ExtractiveGenerator:
 def compose(request: GenerationRequest) -> str:
     """Write the whole answer: quotations of the best passages, best first, each ending in its marker."""
     passages = [each for each in request.passages if each.quotable]
+    if passages and not passages[0].marker and stems(request.question) <= OF_A_FILE:
+        return opening(passages[0]) or UNSUPPORTED_MARKER
     chosen = choose(candidates(request, passages), [each.language == request.language for each in passages])
     by_passage: dict[int, dict[int, set[int]]] = {}
     for each in chosen:

@@ -17,6 +17,10 @@ SHORT_PARAGRAPH: Final = 320
 
 LONGEST_BLOCK_LINES: Final = 24
 GAP: Final = " … "
+OPENING: Final = 600
+"""Characters of a file that stand for the whole of it."""
+
+MARKUP: Final = re.compile(r"([\\`*_\[\]<>])")
 LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 
 
@@ -25,7 +29,21 @@ def quotation(passage: Passage, chosen: Mapping[int, Collection[int]]) -> str:
     cut = blocks(passage.text)
     wanted = _with_neighbours(cut, chosen)
     parts = [_block_text(cut[number], wanted[number]) for number in sorted(wanted)]
-    return _marked(LINK.sub(r"\1", "\n\n".join(parts)), cut[max(wanted)].kind, passage.marker)
+    return _marked(LINK.sub(r"\1", "\n\n".join(parts)), cut[max(wanted)].kind, passage)
+
+
+def opening(passage: Passage) -> str:
+    """Write how a passage begins, whole blocks as far as they fit; "" for one without text."""
+    parts: list[str] = []
+    room = OPENING
+    for block in blocks(passage.text):
+        text = _table(block) if block.kind is Kind.TABLE else _bounded(block)
+        if parts and len(text) > room:
+            break
+        parts.append(text if len(text) <= OPENING or block.kind is not Kind.PARAGRAPH else f"{text[:OPENING]}…")
+        room -= len(text)
+    text = "\n\n".join(parts)
+    return _marked(LINK.sub(r"\1", text), Kind.PARAGRAPH, passage) if text else ""
 
 
 def _with_neighbours(cut: list[Block], chosen: Mapping[int, Collection[int]]) -> dict[int, set[int]]:
@@ -83,6 +101,9 @@ def _table(block: Block) -> str:
     return "\n".join([rows[0], "|" + " --- |" * columns, *rows[1:]])
 
 
-def _marked(text: str, last: Kind, marker: str) -> str:
-    """Set the marker at the end of the words, or below what a marker would break."""
-    return f"{text}\n\n{marker}" if last in {Kind.CODE, Kind.TABLE} else f"{text} {marker}"
+def _marked(text: str, last: Kind, passage: Passage) -> str:
+    """Set the marker at the end of the words, or below what a marker would break; a sent file is named above them."""
+    if not passage.marker:
+        name = MARKUP.sub(r"\\\1", passage.title)
+        return f"**{name}**\n\n{text}"
+    return f"{text}\n\n{passage.marker}" if last in {Kind.CODE, Kind.TABLE} else f"{text} {passage.marker}"

@@ -26,6 +26,11 @@ MEANING, WORDS, HEADING, LANGUAGE, RANK = 0.6, 0.5, 0.2, 0.1, 0.04
 WEAK_MEANING: Final = 0.25
 """Without a word in common, a sentence less close than this says nothing about the question."""
 
+ATTACHED_SHARE: Final = 0.33
+"""Share of the question's rare words that a sentence of a sent file must hold: no retrieval found it, so nothing else
+speaks for it.
+"""
+
 _STOP_WORDS: Final = """
     a ai ainsi alors and are as at au aux avec be but by can ce ces cette ceux comment como con cual cuando d dans de
     del des desde do does donc donde du el elle en entre es est et etre for from ha has have how i il ils in is it its
@@ -80,14 +85,18 @@ def _of_passage(
 ) -> list[Candidate]:
     found: list[Candidate] = []
     lead = 0.0
+    is_file = not passage.marker
     for number, block in enumerate(cut):
         if block.kind in {Kind.HEADING, Kind.LABEL}:
             lead = HEADING * _coverage(question, rarity, stems(block.text))
             continue
         parts = sentences(block.text) if block.kind is Kind.PARAGRAPH else [block.text]
         for position, text in enumerate(parts):
-            meaning = _meaning(passage, text)
             words = _coverage(question, rarity, stems(text))
+            # Nobody measured how close a sent file's sentences are: the words in common stand for it.
+            meaning = words if is_file else _meaning(passage, text)
+            if is_file and words + lead / HEADING < ATTACHED_SHARE:
+                continue
             score = base + lead + MEANING * meaning + WORDS * words
             if text.endswith("?"):
                 lead = max(lead, score / 2)  # the document asks it too: what follows is the answer

@@ -150,3 +150,36 @@ def test_sentences_end_where_they_end():
         "Version 1.10 stays. e.g. this too",
     ]
     assert MOST_SENTENCES >= MOST_PASSAGES
+
+
+LEASE = "The rent is 640 euros a month.\nThe deposit is two months of rent.\nKeys are handed over on the first."
+
+
+def sent(text, name="lease.pdf"):
+    """A file that the person sent: no marker, nothing measured."""
+    return Passage("", name, "", text, "", (), quotable=True)
+
+
+def test_a_sent_file_answers_by_its_words_and_is_named_not_cited():
+    assert ask("How much is the deposit?", sent(LEASE)) == "**lease.pdf**\n\nThe deposit is two months of rent."
+
+
+def test_a_sent_file_does_not_answer_for_one_word_in_common():
+    assert ask("Which months have the most rain in the mountains?", sent(LEASE)) == UNSUPPORTED_MARKER
+
+
+def test_a_sent_file_that_answers_comes_before_documents_that_only_touch_the_question():
+    touching = passage("A deposit may be asked for.", scores=[("A deposit may be asked for.", 0.3)])
+    assert ask("How much is the deposit, in months of rent?", sent(LEASE), touching).startswith("**lease.pdf**")
+
+
+@pytest.mark.parametrize(
+    "question", ["Summarize this document", "De quoi parle ce fichier ?", "¿Qué dice este archivo?", "Résume-le stp"]
+)
+def test_asked_about_as_a_whole_a_file_is_shown_from_its_beginning(question):
+    assert ask(question, sent(LEASE)).startswith("**lease.pdf**\n\nThe rent is 640 euros a month.")
+
+
+def test_the_name_of_a_sent_file_is_no_markup():
+    said = ask("How much is the deposit?", sent(LEASE, name="a*b_[x](y).pdf"))
+    assert said.startswith("**a\\*b\\_\\[x\\](y).pdf**")

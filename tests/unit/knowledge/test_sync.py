@@ -311,10 +311,12 @@ async def test_calibration_is_stored_with_the_collection_and_survives_a_restart(
 
 
 async def test_an_uploaded_document_gives_its_text_and_is_not_kept(desk):
-    loaded, text, truncated = await desk.service.extract("notes.txt", "Café à midi.".encode("utf-8-sig"))
+    loaded, text, truncated = await desk.service.extract("notes.txt", "", "Café à midi.".encode("utf-8-sig"))
     assert (text, truncated, loaded.encoding) == ("Café à midi.", False, "utf-8-sig")
     with pytest.raises(UnsupportedMedia, match="is not a type"):
-        await desk.service.extract("photo.png", b"x")
+        await desk.service.extract("photo.png", "", b"x")
+    _, text, _ = await desk.service.extract("rapport.final", "text/plain; charset=utf-8", b"Noon.")
+    assert text == "Noon."
     with pytest.raises(InvalidRequest, match="binary"):
-        await desk.service.extract("notes.txt", bytes(range(256)) * 9)
+        await desk.service.extract("notes.txt", "", bytes(range(256)) * 9)
     assert await desk.registry.documents("demo", "") == {}
