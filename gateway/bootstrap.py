@@ -139,7 +139,6 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
         hub,
         assistant,
         ChildDarkroom(),
-        projects=installation.projects,
         clock=clock,
         folder=installation.own_dir / ATTACHMENTS,
         pending=pending,

@@ -6,11 +6,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
     from datetime import datetime
+
+
+ANONYMOUS_BUDGET: Final = "anonymous"
+"""Pays for every visitor of a project who proved nothing."""
 
 
 class Outcome(StrEnum):
@@ -52,6 +56,11 @@ class Question:
     image: tuple[str, bytes] | None = None
     attached_texts: tuple[tuple[str, str], ...] = ()
     resolved_intent: Mapping[str, Any] | None = None
+
+
+def budget_user(visitor_id: str, subject: str | None) -> str:
+    """Say whose budget pays for a visitor; `subject` is None for those who proved nothing."""
+    return ANONYMOUS_BUDGET if subject is None else visitor_id
 
 
 @dataclass(frozen=True, slots=True)

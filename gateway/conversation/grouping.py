@@ -44,7 +44,10 @@ class Asked:
 
 @dataclass(slots=True)
 class Group:
-    """Questions that ask the same thing; the newest ones are the examples."""
+    """Questions that ask the same thing; the newest ones are the examples.
+
+    A question that found no answer and then led to a person is one question with two causes: it counts once.
+    """
 
     words: frozenset[str]
     text: str
@@ -53,14 +56,18 @@ class Group:
     insufficient_count: int = 0
     escalated_count: int = 0
     examples: list[Asked] = field(default_factory=list)
+    _turns: set[str] = field(default_factory=set)
 
     def take(self, asked: Asked) -> None:
         """Count one more."""
-        self.count += 1
+        is_new = asked.turn_id is None or asked.turn_id not in self._turns
+        if asked.turn_id is not None:
+            self._turns.add(asked.turn_id)
+        self.count += is_new
         self.insufficient_count += asked.cause == "insufficient"
         self.escalated_count += asked.cause == "escalated"
         self.last_at = max(self.last_at, asked.asked_at)
-        if len(self.examples) < EXAMPLES:
+        if is_new and len(self.examples) < EXAMPLES:
             self.examples.append(asked)
 
 

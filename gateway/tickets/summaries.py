@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from gateway.assistant.contract import HistoryMessage
+from gateway.assistant.contract import HistoryMessage, budget_user
 from gateway.conversation.escalation import SummaryState
 from gateway.conversation.history import TEXT_LIMIT, is_history
 from gateway.conversation.model import Role
@@ -16,7 +16,6 @@ from shared.logs import logger
 if TYPE_CHECKING:
     from gateway.assistant.contract import Summarizer
     from gateway.conversation.escalation import Ticket
-    from gateway.identity.projects import Projects
     from gateway.storage.contract import Store
     from shared.clock import Clock
 
@@ -33,11 +32,10 @@ log = logger(__name__)
 class Summaries:
     """Makes summaries in tasks of their own, at most `AT_ONCE` at the same time."""
 
-    def __init__(self, store: Store, assistant: Summarizer, projects: Projects, clock: Clock) -> None:
+    def __init__(self, store: Store, assistant: Summarizer, clock: Clock) -> None:
         """Take the seams."""
         self._store = store
         self._assistant = assistant
-        self._projects = projects
         self._clock = clock
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._places = asyncio.Semaphore(AT_ONCE)
@@ -86,13 +84,11 @@ class Summaries:
 
     async def _ask(self, ticket: Ticket) -> str:
         """Get the summary; an empty one when it cannot be had."""
-        messages = await self._messages(ticket)
-        project = self._projects.get(ticket.project_id)
-        language = "en" if project is None else project.default_language
+        messages, language, payer = await self._what(ticket)
         for delay in (*RETRY_DELAYS_S, None):
             try:
                 key = f"summary/{ticket.id}"
-                text = await self._assistant.summarize(key, ticket.project_id, messages, language, ticket.visitor_id)
+                text = await self._assistant.summarize(key, ticket.project_id, messages, language, payer)
                 return text.strip()[:SUMMARY_LIMIT]
             except NotReady as exc:
                 log.warning("summary_delayed", ticket_id=ticket.id, reason=exc.message)
@@ -103,13 +99,20 @@ class Summaries:
                 await self._clock.sleep(delay)
         return ""
 
-    async def _messages(self, ticket: Ticket) -> tuple[HistoryMessage, ...]:
+    async def _what(self, ticket: Ticket) -> tuple[tuple[HistoryMessage, ...], str, str]:
+        """Read what is summarised, the language that the conversation is held in, and who pays."""
         async with self._store.transaction() as tx:
             found = await tx.messages.before(ticket.conversation_id, ticket.opened_position, MESSAGE_LIMIT)
+            sight = await tx.tickets.sight(ticket.id)
+        assert sight is not None
         said = [each for each in found if is_history(each) and each.text.strip()]
-        return tuple(
+        # The language of a conversation is the page's; what the AI was asked in is closer to it.
+        spoken = [each.language for each in sorted(found, key=lambda each: each.position) if each.role is Role.AI]
+        language = next((each for each in reversed(spoken) if each), sight.language)
+        messages = tuple(
             HistoryMessage("user" if each.role is Role.USER else "ai", each.text[:TEXT_LIMIT]) for each in said
         )
+        return messages, language, budget_user(ticket.visitor_id, sight.subject)
 
     async def _keep(self, ticket: Ticket, state: SummaryState, text: str) -> None:
         async with self._store.transaction() as tx:

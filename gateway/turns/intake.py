@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from gateway.assistant.contract import HistoryMessage, Outcome, Question
+from gateway.assistant.contract import HistoryMessage, Outcome, Question, budget_user
 from gateway.conversation.history import MESSAGE_LIMIT, select_history
 from gateway.conversation.model import (
     AnswerFacts,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 LEASE: Final = timedelta(seconds=30)
 HISTORY_READ: Final = 4 * MESSAGE_LIMIT
-ANONYMOUS_BUDGET: Final = "anonymous"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +163,7 @@ async def _question(
         project_id=project.id,
         assistant=message.assistant,
         user=visitor.id,
-        budget_user=ANONYMOUS_BUDGET if visitor.subject is None else visitor.id,
+        budget_user=budget_user(visitor.id, visitor.subject),
         text=message.text,
         history=tuple(HistoryMessage(role, text) for role, text in select_history(earlier, conversation.boundary)),
         language_hint=message.language,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from gateway.attachments.contract import Darkroom
     from gateway.events.contract import Whisperer
-    from gateway.identity.projects import Projects
     from gateway.storage.contract import Store
     from gateway.tickets.contract import PendingQuestions
     from gateway.turns.service import TurnService
@@ -75,7 +74,6 @@ def open_support(
     assistant: SupportAssistant,
     darkroom: Darkroom,
     *,
-    projects: Projects,
     clock: Clock,
     folder: Path,
     pending: PendingQuestions | None = None,
@@ -83,7 +81,7 @@ def open_support(
 ) -> Support:
     """Make the rooms of their seams; bytes of attachments lie in `folder`."""
     shelf = Shelf(folder)
-    summaries = Summaries(store, assistant, projects, clock)
+    summaries = Summaries(store, assistant, clock)
     return Support(
         staff=StaffService(store, clock),
         tickets=TicketService(store, clock, summaries, pending),

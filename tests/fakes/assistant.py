@@ -110,7 +110,7 @@ class ScriptedAssistant:
         self.sights: dict[str, Sight] = {}
         self.down = False
         self.started = 0
-        self.summaries_asked: list[tuple[str, tuple[HistoryMessage, ...], str]] = []
+        self.summaries_asked: list[tuple[str, tuple[HistoryMessage, ...], str, str]] = []
         self.summary_error: PasseurError | None = None
         self.extract_error: PasseurError | None = None
         self._turns: dict[str, _Turn] = {}
@@ -173,7 +173,7 @@ class ScriptedAssistant:
         self, key: str, project_id: str, messages: Sequence[HistoryMessage], language: str, budget_user: str
     ) -> str:
         self._reach()
-        self.summaries_asked.append((key, tuple(messages), language))
+        self.summaries_asked.append((key, tuple(messages), language, budget_user))
         if self.summary_error is not None:
             raise self.summary_error
         return f"{len(messages)} messages: {messages[0].text}"

@@ -109,7 +109,7 @@ async def open_services(
     hub.bind(store)
     pending = Clarifications(clock)
     support = open_support(
-        store, hub, assistant, darkroom or ChildDarkroom(), projects=known, clock=clock, folder=folder / "attachments",
+        store, hub, assistant, darkroom or ChildDarkroom(), clock=clock, folder=folder / "attachments",
         pending=pending,
         operator_token_hash=digest(OPERATOR_TOKEN),
     )  # fmt: skip

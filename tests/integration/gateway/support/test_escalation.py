@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from gateway.assistant.contract import Outcome
+from gateway.assistant.contract import Outcome, Result
 from shared.errors import BudgetExhausted
 from tests.fakes.assistant import Pause, answering, ending
 from tests.waiting import eventually
@@ -199,6 +199,16 @@ async def test_the_summary_comes_after_the_ticket(browser, conversation, ana, as
     shown = (await ana.good("GET", f"/v1/tickets/{ticket['id']}"))["ticket"]
     assert (shown["summary_state"], shown["summary"]) == ("done", "2 messages: Ma facture est fausse")
     assert assistant.summaries_asked[0][0] == f"summary/{ticket['id']}"
+
+
+async def test_a_summary_is_in_the_language_that_was_spoken_and_paid_by_all_anonymous_visitors(
+    browser, conversation, assistant, services
+):
+    assistant.script = lambda question: [Result(Outcome.ANSWERED, "The invoice is right.", "en")]
+    await browser.say(conversation, "My invoice is wrong")
+    await escalate(browser, conversation)
+    await services.support.summaries.settled()
+    assert assistant.summaries_asked[0][2:] == ("en", "anonymous")
 
 
 async def test_a_summary_that_fails_leaves_the_ticket_as_it_is(browser, conversation, ana, assistant, services):

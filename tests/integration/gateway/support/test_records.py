@@ -138,7 +138,7 @@ async def test_unanswered_and_escalated_questions_are_grouped_with_what_was_near
     await other.say(theirs, "annuler une commande")
     await escalate(other, theirs)
     (group,) = (await ana.good("GET", "/v1/questions"))["groups"]
-    assert (group["count"], group["insufficient_count"], group["escalated_count"]) == (3, 2, 1)
+    assert (group["count"], group["insufficient_count"], group["escalated_count"]) == (2, 2, 1)
     turn_id = next(each["turn_id"] for each in group["examples"] if each["cause"] == "insufficient")
     assistant.passages = dict(PASSAGES)
     found = (await ana.good("GET", f"/v1/questions/{turn_id}/passages"))["passages"]
