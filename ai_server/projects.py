@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path  # noqa: TC003 - pydantic reads the annotations
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from ai_server.answering.contract import Assistant, Mode, Project, PromptOverride
 from ai_server.connectors import declared
 from ai_server.connectors.declared import ConnectorTable  # noqa: TC001 - pydantic reads the annotations
 from ai_server.knowledge.contract import KeySpec, ProjectKnowledge, SourceSpec
-from ai_server.ledger.model import BudgetSeed
+from ai_server.ledger import declared as declared_budgets
+from ai_server.ledger.declared import MOST_BUDGETS, BudgetTable
 from ai_server.providers.contract import Thinking
 from ai_server.providers.fallback import LONGEST_CHAIN
 from ai_server.providers.registry import ModelChoice
-from ai_server.storage.contract import Period, ScopeKind
 from shared import env
 from shared.errors import SettingsError
-from shared.money import parse_usd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,42 +76,6 @@ class _Assistant(_Table):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
 
 
-class _Budget(_Table):
-    scope: Literal["project", "user", "assistant"]
-    assistant: str = ""
-    user: str = ""
-    period: Period
-    limit_usd: str
-    time_zone: str = "UTC"
-    alert_share: Annotated[float, Field(ge=0, le=1)] = 0.8
-
-    @field_validator("limit_usd")
-    @classmethod
-    def _is_money(cls, value: str) -> str:
-        parse_usd(value)
-        return value
-
-    @field_validator("time_zone")
-    @classmethod
-    def _is_zone(cls, value: str) -> str:
-        try:
-            ZoneInfo(value)
-        except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-            raise ValueError(f"{value!r} is not an IANA time zone such as Europe/Paris") from exc
-        return value
-
-    def domain(self) -> BudgetSeed:
-        return BudgetSeed(
-            ScopeKind(self.scope),
-            self.period,
-            parse_usd(self.limit_usd),
-            self.time_zone,
-            self.alert_share,
-            assistant=self.assistant,
-            user=self.user,
-        )
-
-
 class _Project(_Table):
     languages: Annotated[tuple[Language, ...], Field(min_length=1)]
     language_filters: bool = False
@@ -121,12 +83,13 @@ class _Project(_Table):
     sources: tuple[_Source, ...] = ()
     assistants: Annotated[dict[Name, _Assistant], Field(min_length=1)]
     embedding: _Choice
-    budgets: tuple[_Budget, ...] = ()
+    budgets: Annotated[tuple[BudgetTable, ...], Field(max_length=MOST_BUDGETS)] = ()
     connectors: Annotated[tuple[ConnectorTable, ...], Field(max_length=MOST_CONNECTORS)] = ()
 
     @model_validator(mode="after")
     def _hangs_together(self) -> _Project:
-        faults = [*self._assistant_faults(), *self._source_faults()]
+        budgets = declared_budgets.faults_in(self.budgets, self.assistants)
+        faults = [*self._assistant_faults(), *budgets, *self._source_faults()]
         if faults:
             raise ValueError("; ".join(faults))
         return self
@@ -135,13 +98,6 @@ class _Project(_Table):
         faults: list[str] = []
         if sum(each.default for each in self.assistants.values()) != 1:
             faults.append("exactly one assistant must have `default = true`")
-        for number, each in enumerate(self.budgets):
-            if (each.scope == "assistant") != bool(each.assistant):
-                faults.append(f"budgets.{number}: `assistant` goes with scope `assistant`, and only with it")
-            elif each.user and each.scope != "user":
-                faults.append(f"budgets.{number}: `user` goes with scope `user` only")
-            elif each.assistant and each.assistant not in self.assistants:
-                faults.append(f"budgets.{number}: there is no assistant `{each.assistant}`")
         return faults
 
     def _source_faults(self) -> list[str]:
@@ -177,6 +133,7 @@ def load_projects(folder: Path, managed_root: Path) -> Mapping[str, Project]:
             projects[project.project_id] = project
         except SettingsError as error:
             faults += error.faults
+    faults += [f"{folder}: {each}" for each in declared_budgets.clashes({n: p.budgets for n, p in projects.items()})]
     if faults:
         raise SettingsError(faults)
     return projects

@@ -8,7 +8,7 @@ from ai_server import projects, settings
 from ai_server.answering.contract import Mode
 from ai_server.ledger.model import BudgetSeed
 from ai_server.providers.registry import ModelChoice
-from ai_server.storage.contract import Period, ScopeKind
+from ai_server.storage.contract import BudgetScope, Period, ScopeKind
 from shared.errors import SettingsError
 
 GOOD = """
@@ -144,6 +144,11 @@ def test_a_project_is_read_with_its_sources_assistants_budgets_and_prompts(tmp_p
         (("max_output_tokens = 7", "max_output_tokens = 0"), "max_output_tokens"),
         (("max_output_tokens = 7", "max_tokens = 7"), "no such field"),
         (('user = "anonymous"', 'assistant = "nobody"'), "scope `assistant`"),
+        (('limit_usd = "20.00"', 'limit_usd = "-1"'), "budgets.0.limit_usd"),
+        (('limit_usd = "20.00"', 'limit_usd = "1e99"'), "budgets.0.limit_usd"),
+        (('limit_usd = "20.00"', 'limit_usd = "99999999999"'), "over the largest amount"),
+        (('scope = "user"', 'scope = "global"'), "`user` goes with scope `user` only"),
+        (('scope = "user"\nuser = "anonymous"\nperiod = "daily"', 'scope = "project"\nperiod = "monthly"'), "already"),
         (("[embedding]", "[embeding]"), "embedding"),
         (("[keys.scope]", "[keys.scope"), "cannot be read as TOML"),
     ],
@@ -169,3 +174,22 @@ def test_the_faults_of_all_projects_come_together(tmp_path):
     assert "one/ai.toml" in told
     assert "two/ai.toml" in told
     assert "no project" in faults_of(lambda: projects.load_projects(tmp_path / "none", tmp_path))
+
+
+EVERYTHING = '[[budgets]]\nscope = "global"\nperiod = "monthly"\nlimit_usd = "500"\n'
+
+
+def test_a_global_budget_is_seeded_from_a_project_and_stands_for_no_project(tmp_path):
+    made = project(tmp_path, GOOD + EVERYTHING)
+    seed = made.budgets[-1]
+    assert seed == BudgetSeed(ScopeKind.GLOBAL, Period.MONTHLY, 500 * 10**9)
+    assert seed.budget("demo").scope == BudgetScope(ScopeKind.GLOBAL)
+
+
+def test_projects_may_seed_the_same_global_budget_and_not_two_different_ones(tmp_path):
+    project(tmp_path, GOOD + EVERYTHING, "one")
+    project(tmp_path, GOOD + EVERYTHING, "two")
+    assert set(projects.load_projects(tmp_path, tmp_path)) == {"one", "two"}
+    project(tmp_path, GOOD + EVERYTHING.replace("500", "50"), "three")
+    told = faults_of(lambda: projects.load_projects(tmp_path, tmp_path))
+    assert "the projects one and three seed the monthly global budget" in told
