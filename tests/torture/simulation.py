@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import random
+import selectors
 import sqlite3
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -47,14 +49,39 @@ SEEDS = (
 )
 
 
+@cache
+def _empty() -> bytes:
+    """Make an empty store once: copying it is cheaper than the schema's statements for each of many worlds."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(schema("sqlite"))
+        return connection.serialize()
+    finally:
+        connection.close()
+
+
+class StillSelector(selectors.SelectSelector):
+    """Never looks at the outside, which a simulated world does not have: half of a loop's own time is that look."""
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        if timeout != 0:
+            raise AssertionError("the simulated world waits for something outside of it")
+        return []
+
+
+def still_loop() -> asyncio.SelectorEventLoop:
+    """Make a loop for worlds: it needs no socket, and says so when a world would wait for ever."""
+    return asyncio.SelectorEventLoop(StillSelector())
+
+
 class InMemory:
     """A `Runner` on an in-memory database: what the writer thread does, without the thread."""
 
     def __init__(self) -> None:
         self.connection = sqlite3.connect(":memory:", isolation_level=None)
+        self.connection.deserialize(_empty())
         self.connection.row_factory = sqlite3.Row
         self.connection.execute("PRAGMA foreign_keys = ON")
-        self.connection.executescript(schema("sqlite"))
         self._queries = queries("sqlite")
 
     async def run(self, program: Callable[[], Program[Any]]) -> Any:
@@ -140,6 +167,7 @@ class World:
         self.invoice: dict[str, int] = {}
         self.admitted: set[str] = set()
         self.overran = self.limits_changed = False
+        self.looked_at = 0
         self.generation = 0
 
     async def run(self) -> list[str]:
@@ -288,18 +316,27 @@ class World:
         """Advance to the next sleeper again and again, until the tasks are done or the steps are used up."""
         count = 0
         while not all(each.done() for each in tasks) and (steps is None or count < steps):
-            for _ in range(8):
-                await asyncio.sleep(0)
+            await self._settled()
             sleepers = self.clock._sleepers
             if sleepers:
                 self.clock.advance(max(0.0, sleepers[0][0] - self.clock.monotonic()))
             count += 1
             self.check_limits()
 
+    async def _settled(self) -> None:
+        """Let everybody go on until all wait for the clock."""
+        ready = asyncio.get_running_loop()._ready  # pyright: ignore[reportAttributeAccessIssue]
+        while True:
+            await asyncio.sleep(0)
+            if not ready:
+                return
+
     def check_limits(self) -> None:
-        """P3 at every step, until an overrun or a changed limit lets a window hold more than it may now take."""
-        if self.overran or self.limits_changed:
+        """P3 after every change, until an overrun or a changed limit lets a window hold more than it may now take."""
+        changes = self.store.runner.connection.total_changes
+        if self.overran or self.limits_changed or changes == self.looked_at:
             return
+        self.looked_at = changes
         rows = self.store.runner.connection.execute(
             "SELECT w.settled_nanousd + w.open_nanousd AS taken, b.limit_nanousd AS most FROM windows AS w "
             "JOIN budgets AS b ON b.budget_id = w.budget_id"
