@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from gateway.storage.records import KeyRecord, NewEvent, StoredEvent, StreamPosition, TurnRecord
+from shared.errors import NotReady
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from gateway.storage.transaction import Transaction
 
-__all__ = ["EventSink", "KeyRecord", "NewEvent", "Store", "StoredEvent", "StreamPosition", "TurnRecord"]
+__all__ = ["EventSink", "KeyRecord", "NewEvent", "Store", "StoredEvent", "StreamPosition", "TurnRecord", "Undone"]
+
+
+class Undone(NotReady):
+    """The database took the transaction back, because it met another or lost its connection before the end.
+
+    Nothing of it happened, so the act may begin again; see `gateway.storage.again`.
+    """
 
 
 class Store(Protocol):
@@ -28,7 +36,8 @@ class Store(Protocol):
         Nothing but the transaction may be awaited inside the block. Leaving by cancellation rolls back.
 
         Raises:
-            NotReady: the store stayed busy for `BUSY_TIMEOUT_S`, or cannot write.
+            NotReady: the store stayed busy for `BUSY_TIMEOUT_S`, cannot be reached or cannot write.
+            Undone: nothing happened, and the same may be tried again.
         """
         ...
 

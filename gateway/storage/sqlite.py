@@ -22,6 +22,7 @@ from sqlalchemy.pool import StaticPool
 
 from gateway.storage import migrate
 from gateway.storage.transaction import Transaction
+from gateway.storage.unbroken import ended
 from shared.errors import NotReady, SettingsError
 from shared.logs import logger
 
@@ -96,18 +97,17 @@ class SqliteStore:
         await self._acquire()
         try:
             transaction = Transaction(self._connection, self._clock)
-            begun = False
             try:
-                begun = True
                 await self._statement("BEGIN IMMEDIATE")
                 yield transaction
-                await self._finish("COMMIT")
-                begun = False
-            finally:
-                if begun:
-                    await self._roll_back()
+                _, cancelled = await ended(self._statement("COMMIT"))
+            except BaseException:
+                await self._roll_back()
+                raise
             if events := transaction.events.appended:
                 self._sink.committed(tuple(events))
+            if cancelled is not None:
+                raise cancelled
         finally:
             self._turn.release()
 
@@ -132,7 +132,7 @@ class SqliteStore:
     async def _roll_back(self) -> None:
         """Take the transaction back; what made it necessary is what the caller must hear, also a cancellation."""
         try:
-            await self._finish("ROLLBACK")
+            await ended(self._statement("ROLLBACK"))
         except NotReady as exc:
             # SQLite itself takes back what it could not write, so that none is open here.
             log.warning("rollback_refused", reason=exc.message)
@@ -142,21 +142,6 @@ class SqliteStore:
             await self._connection.run(sa.text(sql))
         except OperationalError as exc:
             raise NotReady(f"The gateway's store cannot be written: {exc.orig}.") from exc
-
-    async def _finish(self, sql: str) -> None:
-        """End the transaction; a caller cancelled meanwhile is told only after it has ended."""
-        ending = asyncio.ensure_future(self._statement(sql))
-        cancelled: asyncio.CancelledError | None = None
-        while not ending.done():
-            try:
-                await asyncio.shield(ending)
-            except asyncio.CancelledError as exc:
-                cancelled = exc
-            except NotReady:
-                break
-        ending.result()
-        if cancelled is not None:
-            raise cancelled
 
 
 async def open_sqlite(folder: Path, clock: Clock, sink: EventSink) -> SqliteStore:
