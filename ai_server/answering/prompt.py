@@ -1,6 +1,6 @@
-"""What a model is told: conventions, the mode's instructions and the passages first, then history, then the question.
+"""What a model is told: conventions and the mode's instructions, then history, then the passages and the question.
 
-That order keeps what changes least in front, so that a provider's prefix cache can serve it.
+What changes in every turn comes last, so that a provider's prefix cache serves all before it (decision 0034).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ai_server.answering.attached import files
 from ai_server.answering.markers import inert, written
 from ai_server.answering.texts import FALLBACK
 from ai_server.providers.contract import UNSUPPORTED_MARKER, GenerationRequest, ImagePart, Message, TextPart
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ai_server.answering.contract import AnswerInput, Assistant, HistoryMessage, Project
-    from ai_server.providers.contract import Passage
+    from ai_server.providers.contract import Part, Passage
     from ai_server.providers.fallback import Link
 
 PROMPTS: Final = Path(__file__).with_name("prompts")
@@ -47,12 +48,16 @@ class Draft:
         """Make the request for one model: what it may not quote and cannot see is left out."""
         able = link.generator.provider.capabilities
         passages = tuple(each for each in self.passages if each.quotable or able.paraphrases)
+        if not able.paraphrases:  # those who read the material find the files there
+            passages = (*files(self.asked), *passages)
         cap = self.asked.max_output_tokens or self.assistant.max_output_tokens
         limit = link.generator.max_output
+        told = instructions(self) if able.paraphrases else ""
+        read = material(self.asked, passages) if able.paraphrases else ""
         return GenerationRequest(
             model=link.choice.model,
-            instructions=instructions(self, passages) if able.paraphrases else "",
-            messages=_messages(self.asked, with_image=able.image),
+            instructions=told,
+            messages=_messages(self.asked, read, with_image=able.image),
             question=self.asked.question,
             passages=passages,
             language=self.language,
@@ -60,22 +65,20 @@ class Draft:
             temperature=self.assistant.temperature if self.asked.temperature is None else self.asked.temperature,
             thinking=link.choice.thinking,
             least_output_tokens=self.assistant.least_output_tokens,
+            stable_characters=len(told),
         )
 
 
-def instructions(draft: Draft, passages: Sequence[Passage]) -> str:
-    """Write the instructions with their passages. A project's text replaces ours for the mode, or follows it."""
+def instructions(draft: Draft) -> str:
+    """Write the instructions, the same in every turn. A project's text replaces ours for the mode, or follows it."""
     own = draft.project.prompts.get((draft.prompt, draft.language))
     template = shipped(draft.prompt, draft.language)
     if own is not None:
         template = own.text if own.replaces else f"{template}\n{own.text}"
-    if passages and "{passages}" not in template:
-        template += "\n{passages}\n"
     filled = {
         "language": language_name(draft.language, draft.language),
-        "example": passages[0].marker if passages else written("…"),
+        "example": written("…"),
         "unsupported": UNSUPPORTED_MARKER,
-        "passages": "\n\n".join([*map(_rendered, passages), *_attachments(draft.asked)]),
     }
     text = f"{shipped('conventions', draft.language)}\n{template}"
     for name, value in filled.items():
@@ -111,8 +114,13 @@ def language_name(language: str, told_in: str) -> str:
     return names.get(language, language)
 
 
-def _messages(asked: AnswerInput, *, with_image: bool) -> tuple[Message, ...]:
-    """History in turns that alternate, as every provider takes them, then the question with its image."""
+def material(asked: AnswerInput, passages: Sequence[Passage]) -> str:
+    """Write down what the answer is to be made from, each piece in its own frame; empty where there is nothing."""
+    return "\n\n".join([*map(_rendered, passages), *_attachments(asked)])
+
+
+def _messages(asked: AnswerInput, read: str, *, with_image: bool) -> tuple[Message, ...]:
+    """History in turns that alternate, as every provider takes them, then the question with its material and image."""
     merged: list[tuple[str, str]] = []
     for each in (*bounded_history(asked.history), None):
         role, text = ("user", asked.question) if each is None else (each.role, each.text)
@@ -121,10 +129,13 @@ def _messages(asked: AnswerInput, *, with_image: bool) -> tuple[Message, ...]:
         else:
             merged.append((role, text))
     messages = [Message("user" if role == "user" else "assistant", (TextPart(text),)) for role, text in merged]
+    *before, last = messages
+    parts: list[Part] = list(last.parts)
+    if read:
+        parts.insert(0, TextPart(read))
     if with_image and asked.image is not None:
-        image = ImagePart(asked.image.mime_type, asked.image.data)
-        messages[-1] = Message("user", (*messages[-1].parts, image))
-    return tuple(messages)
+        parts.append(ImagePart(asked.image.mime_type, asked.image.data))
+    return (*before, Message("user", tuple(parts)))
 
 
 def _rendered(passage: Passage) -> str:

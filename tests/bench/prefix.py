@@ -74,7 +74,7 @@ def words(dice: random.Random, count: int) -> str:
 
 def project() -> Project:
     """A project with instructions of its own, about 1,000 tokens: conventions, tone, glossary."""
-    own = PromptOverride(words(random.Random(0), 800) + "\n{passages}", replaces=False)
+    own = PromptOverride(words(random.Random(0), 800), replaces=False)
     assistant = Assistant("documents", Mode.DOCUMENTS, (), 400, None)
     seeds: tuple[BudgetSeed, ...] = ()
     knowledge: Any = None
@@ -91,7 +91,7 @@ def project() -> Project:
 
 
 def conversations() -> Iterator[tuple[float, int, Draft, datetime]]:
-    """Give every turn with its time: questions, answers, and four passages of which two come again."""
+    """Give every turn with its time: questions, answers, and four passages of which two come again, at any rank."""
     found: list[tuple[float, int, Draft, datetime]] = []
     made = project()
     for number in range(CONVERSATIONS):
@@ -99,8 +99,9 @@ def conversations() -> Iterator[tuple[float, int, Draft, datetime]]:
         history: list[HistoryMessage] = []
         kept: list[Passage] = []
         for turn in range(TURNS):
-            fresh = [_passage(dice, f"[[{number}-{turn}-{index}]]") for index in range(4 - len(kept[:2]))]
-            kept = [*kept[:2], *fresh]
+            fresh = [_passage(dice, f"[[{number}-{turn}-{index}]]") for index in range(4 - min(2, len(kept)))]
+            kept = [*dice.sample(kept, min(2, len(kept))), *fresh]
+            dice.shuffle(kept)
             question = words(dice, 16)
             asked = AnswerInput(f"k{number}-{turn}", "demo", "documents", "u", question, tuple(history))
             draft = Draft(made, made.assistants["documents"], asked, "documents", "en", tuple(kept))
@@ -126,18 +127,15 @@ def naive(request: GenerationRequest, at: float, number: int) -> GenerationReque
     return dataclasses.replace(request, instructions=head + request.instructions, stable_characters=0)
 
 
-def passages_last(request: GenerationRequest) -> GenerationRequest:
-    """Keep the instructions as they are in every turn, and hand the passages over with the question."""
-    rendered = [each for each in request.instructions.split("\n\n") if each.startswith("<passage")]
-    text = request.instructions
-    for each in rendered:
-        text = text.replace(each, "")
-    for passage in request.passages:
-        text = text.replace(passage.marker, "[[…]]")
+def passages_first(request: GenerationRequest, at: float, number: int) -> GenerationRequest:
+    """Put the passages behind the instructions, before the history: good for one question, bad for a conversation."""
     *before, last = request.messages
-    moved = Message("user", (TextPart("\n\n".join(rendered)), *last.parts))
+    read, *asked = last.parts
+    assert isinstance(read, TextPart)
     return dataclasses.replace(
-        request, instructions=text.strip(), messages=(*before, moved), stable_characters=len(text.strip())
+        request,
+        instructions=f"{request.instructions}\n\n{read.text}",
+        messages=(*before, Message("user", tuple(asked))),
     )
 
 
@@ -158,18 +156,16 @@ def billed(case: Case, arrange: Callable[[GenerationRequest, float, int], Genera
 
 
 async def run() -> list[Measure]:
-    """Bill the naive order, the product's, and the one with the passages beside the question."""
+    """Bill the naive order, the product's, and the one with the passages before the history."""
     found: list[Measure] = []
     for case in CASES:
         base, _ = billed(case, naive)
         ours, share = billed(case, lambda request, at, number: request)
-        moved, moved_share = billed(case, lambda request, at, number: passages_last(request))
+        first, first_share = billed(case, passages_first)
         found += [
             Measure(f"{case.family} billed input", ours / base, "ratio", "naive order", ours / base, GOAL),
             Measure(f"{case.family} cached share", share, "of input tokens"),
-            Measure(
-                f"{case.family} passages beside the question", moved / base, "ratio", "naive order", moved / base, GOAL
-            ),
-            Measure(f"{case.family} cached share, passages beside", moved_share, "of input tokens"),
+            Measure(f"{case.family} passages before the history", first / base, "ratio", "naive order", first / base),
+            Measure(f"{case.family} cached share, passages before", first_share, "of input tokens"),
         ]
     return found

@@ -148,8 +148,9 @@ async def test_a_model_that_can_word_presents_what_was_found(rig, library, monke
         result = await running.answer("cherche batman sur jellyfin", language_hint="fr")
     assert result.text == "Voici : The Batman."
     assert [each.title for each in result.citations] == ["The Batman (2022)"]
-    assert "[[c:abc]]" not in seen[0].instructions
-    assert "The Batman (2022)" in seen[0].instructions
+    read = seen[0].messages[-1].parts[0].text
+    assert "[[c:abc]]" not in read
+    assert "The Batman (2022)" in read
 
 
 async def test_a_service_that_is_down_fails_the_turn_for_a_passing_reason(rig, library):
