@@ -291,8 +291,10 @@ class AnswerWork:
         return replace(result, citations=moved, confidence=self._confidence())
 
     def _confidence(self) -> float | None:
-        """Mean closeness of the kept chunks that may be shown, or that the model was given; services give none."""
-        if self._from_service:
+        """Mean closeness of the kept chunks that may be shown, or that the model was given; None where none is known:
+        of what services gave, and of what was found by words alone.
+        """
+        if self._from_service or "words_only" in self.record.signals:
             return None
         seen = [each for each in self._sources if each.chunk.quotable or not self._written.quotes_only]
         return closeness([each.hit.distance for each in seen])

@@ -90,19 +90,27 @@ def _standing(close: NDArray[np.float32]) -> NDArray[np.float32]:
 def retrieve(
     snapshot: Snapshot,
     rows: NDArray[np.int64],
-    query: NDArray[np.float32],
+    query: NDArray[np.float32] | None,
     question: str,
     *,
     language: str,
     limit: int,
     gate: Gate,
 ) -> Retrieval:
-    """Find up to `limit` passages among readable rows and decide whether they suffice."""
+    """Find up to `limit` passages among readable rows and decide whether they suffice.
+
+    Without a query vector words must do: nothing is close to anything, so the gate asks more of them, and the signals
+    say `words_only`.
+    """
+    by_words = query is None
+    if query is None:
+        query = np.zeros(snapshot.vectors.shape[1], np.float32)
     ranked = rank(snapshot, rows, query, terms(question, language), language)
     hits = tuple(_hit(snapshot, ranked, place, query, gate) for place in range(min(limit, len(ranked.rows))))
     if not hits:
         return Retrieval((), False, {})
     signals = {
+        **({"words_only": 1.0} if by_words else {}),
         "similarity": float(ranked.whole[: len(hits)].max()),
         "best_sentence": float(ranked.sentence[: len(hits)].max()),
         "coverage": float(ranked.coverage[: len(hits)].max()),
