@@ -17,10 +17,11 @@ from ai_server.ledger.sweeper import Sweeper
 from ai_server.providers.breaker import BreakerState
 from ai_server.providers.fallback import Chains
 from ai_server.providers.metered import MeteredEmbedder
+from ai_server.providers.registry import ModelChoice
 from ai_server.readiness import DEPENDENCIES, EMBEDDING, GENERATION, RETRIEVAL, STORE, Board, State
 from ai_server.supervision import REQUEST_WAIT_S, Dependency, Health, Supervisor
 from shared import logs
-from shared.errors import NotReady, PasseurError
+from shared.errors import InvalidRequest, NotReady, PasseurError, SettingsError
 from shared.ids import new_id
 from shared.metrics import gauge
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from ai_server.knowledge.service import KnowledgeService
     from ai_server.providers.contract import GenerationProvider
     from ai_server.providers.metered import CallRecord
-    from ai_server.providers.registry import ModelKey, ProviderSet
+    from ai_server.providers.registry import ModelKey, ProviderBundle, ProviderSet
     from ai_server.readiness import Report
     from ai_server.storage.contract import StateStore
     from shared.clock import Clock
@@ -60,18 +61,22 @@ class Application:
         providers: ProviderSet,
         clock: Clock,
         metrics: CollectorRegistry,
+        make_embedding: Callable[[ModelChoice], ProviderBundle] | None = None,
     ) -> None:
-        """Wire up; nothing is opened. `make_knowledge` is given the metered embedder of each project."""
+        """Wire up; nothing is opened. `make_knowledge` is given the metered embedder of each project.
+
+        `make_embedding` makes models that no settings name, for a change of model; None: there are none.
+        """
         self._projects, self._providers, self._clock = projects, providers, clock
         self._board = Board(clock, DEPENDENCIES)
         self._store = store
         ledger_metrics = LedgerMetrics(metrics)
         self._ledger = Ledger(self._store, clock, ledger_metrics)
         self._meter = LedgerMeter(self._ledger, clock)
-        self._sweeper = Sweeper(self._store, self._ledger, clock, ledger_metrics)
-        self._sweeping: asyncio.Task[None] | None = None
         self._calls = CallMetrics(metrics)
         self._chains = Chains(providers, meter=self._meter, clock=clock, observe=self._observe)
+        self._make_embedding = make_embedding
+        self._further: dict[ModelChoice, ProviderBundle] = {}
         self._knowledge = make_knowledge(self._embedders())
         self._connectors = Connectors({each.project_id: each.connectors for each in projects.values()})
         self._turns = TurnService(
@@ -83,6 +88,8 @@ class Application:
             admit=self.admit,
             metrics=TurnMetrics(metrics),
         )
+        self._sweeper = Sweeper(self._store, self._ledger, clock, ledger_metrics, self._turns.recover)
+        self._sweeping: asyncio.Task[None] | None = None
         self._opened = False
         self._unmade: dict[ModelKey, GenerationProvider] = {}
         self._next_making = 0.0
@@ -168,19 +175,45 @@ class Application:
             await asyncio.gather(self._sweeping, return_exceptions=True)
         await self._connectors.close()
         await self._knowledge.close()
+        for bundle in self._further.values():
+            if bundle.embedding is not None:
+                await bundle.embedding.close()
         await self._providers.close()
         await self._store.close()
+
+    # ---------------------------------------------------------------- models
+
+    async def embedder(self, provider: str, model: str) -> Embedder:
+        """Give the metered embedder of a model, which is made if no settings name it.
+
+        Raises:
+            InvalidRequest: there is no such model, or it lacks a key, a price or a package.
+        """
+        choice = ModelChoice(provider, model)
+        bundle = self._further.get(choice) or self._configured(choice)
+        if bundle is None:
+            if self._make_embedding is None:
+                raise InvalidRequest.of("embedding_model", f"`{provider}/{model}` is not in the settings")
+            try:
+                bundle = self._further[choice] = self._make_embedding(choice)
+            except SettingsError as error:
+                raise InvalidRequest.of("embedding_model", "; ".join(error.faults)) from error
+        assert bundle.embedding is not None
+        await bundle.embedding.initialize()
+        return self._metered(bundle)
+
+    def _configured(self, choice: ModelChoice) -> ProviderBundle | None:
+        key = ((choice.provider, choice.model), "embedding")
+        return next((bundle for name, bundle in self._providers.bundles().items() if name == key), None)
+
+    def _metered(self, bundle: ProviderBundle) -> Embedder:
+        return MeteredEmbedder(bundle, meter=self._meter, clock=self._clock, observe=self._observe)
 
     # ---------------------------------------------------------------- dependencies
 
     def _embedders(self) -> dict[str, Embedder]:
         return {
-            project_id: MeteredEmbedder(
-                self._providers.embedding(project.embedding),
-                meter=self._meter,
-                clock=self._clock,
-                observe=self._observe,
-            )
+            project_id: self._metered(self._providers.embedding(project.embedding))
             for project_id, project in self._projects.items()
         }
 

@@ -29,7 +29,7 @@ from shared.errors import (
 from shared.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from ai_server.answering.contract import AnswerInput, Project
     from ai_server.answering.metrics import TurnMetrics
@@ -179,10 +179,10 @@ class TurnService:
 
     # ---------------------------------------------------------------- life of the process
 
-    async def recover(self) -> int:
-        """Finish as FAILED what a process that died left running; tells how many."""
+    async def recover(self, departed: Collection[int] | None = None) -> int:
+        """Finish as FAILED what a process that died left running, or the `departed` servers alone; tells how many."""
         count = 0
-        while found := await self._store.requests.abandoned(self._owner, ABANDONED_BATCH):
+        while found := await self._store.requests.abandoned(self._owner, ABANDONED_BATCH, departed):
             for each in found:
                 await self._store.requests.finish(each.key, encode_result(_interrupted(each.turn_id)))
             count += len(found)

@@ -20,7 +20,7 @@ from shared.errors import AlreadyResolved, BudgetExhausted, NotFound
 from shared.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from ai_server.ledger.contract import Payer, Quote
     from ai_server.ledger.model import BudgetSeed
@@ -86,9 +86,11 @@ class Ledger:
             if not each.is_template:
                 await self._store.put_budget(each.budget(project_id), self._clock.now(), seed=True)
 
-    async def recover(self) -> int:
-        """Hold what a dead process left pending: call it once, before the first admission; tells how many."""
-        return await self._store.hold_pending(self._clock.now())
+    async def recover(self, departed: Collection[int] | None = None) -> int:
+        """Hold what a dead process left pending: call it once, before the first admission, and later for servers
+        that are known to have `departed`; tells how many.
+        """
+        return await self._store.hold_pending(self._clock.now(), departed)
 
     async def reserve(self, key: str, payer: Payer, quote: Quote, reservation_id: str = "") -> Reservation:
         """Admit a call under its key, or return the reservation that the key has.

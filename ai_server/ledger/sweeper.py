@@ -1,4 +1,4 @@
-"""Housekeeping of the store: hold what a dead process left, forget old requests, refresh the operator's view."""
+"""Housekeeping of the store: hold what dead processes left, forget old requests, refresh the operator's view."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared.errors import NotReady
 from shared.money import text_usd
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
     from datetime import datetime
 
     from ai_server.ledger.service import Ledger
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 KEEP_REQUESTS: Final = timedelta(hours=24)
 ROUND_SECONDS: Final = 15.0
+AWAY_SECONDS: Final = 30.0
+"""How long another server must be away before it is taken for dead: one that lost its connection is back within a few
+seconds, and what a dead one left waits for an operator anyway.
+"""
+
 FORGET_EVERY: Final = 240
 """Rounds between two removals of old requests: hourly."""
 
@@ -38,12 +43,21 @@ class BalanceView(Protocol):
 class Sweeper:
     """`recover` once, then `run` until cancelled."""
 
-    def __init__(self, store: StateStore, ledger: Ledger, clock: Clock, view: BalanceView | None = None) -> None:
-        """Sweep `store` and show balances in `view`."""
+    def __init__(
+        self,
+        store: StateStore,
+        ledger: Ledger,
+        clock: Clock,
+        view: BalanceView | None = None,
+        interrupt: Callable[[Collection[int]], Awaitable[int]] | None = None,
+    ) -> None:
+        """Sweep `store` and show balances in `view`; `interrupt` ends the turns of servers that departed."""
         self._store = store
         self._ledger = ledger
         self._clock = clock
         self._view = view
+        self._interrupt = interrupt
+        self._away: dict[int, float] = {}
         self._warned: set[tuple[BudgetScope, Period, datetime]] = set()
 
     async def recover(self) -> int:
@@ -60,11 +74,25 @@ class Sweeper:
             try:
                 if number % FORGET_EVERY == 0:
                     await self.forget()
+                await self.bury()
                 await self.refresh()
             except NotReady as error:
                 log.warning("sweep put off", reason=error.message)
             number += 1
             await self._clock.sleep(ROUND_SECONDS)
+
+    async def bury(self) -> int:
+        """Hold what other servers left pending that have been away for `AWAY_SECONDS`, and end their turns; tells how
+        many servers.
+        """
+        now = self._clock.monotonic()
+        self._away = {each: self._away.get(each, now) for each in await self._store.departed()}
+        dead = [each for each, since in self._away.items() if now - since >= AWAY_SECONDS]
+        if dead:
+            held = await self._ledger.recover(dead)
+            interrupted = await self._interrupt(dead) if self._interrupt else 0
+            log.warning("another server died at work", servers=dead, held=held, interrupted=interrupted)
+        return len(dead)
 
     async def forget(self) -> int:
         """Remove finished requests older than 24 h."""

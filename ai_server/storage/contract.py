@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from shared.usage import Usage
@@ -169,8 +169,10 @@ class LedgerStore(Protocol):
         """Append the voiding entry; same rules as settle."""
         ...
 
-    async def hold_pending(self, at: datetime) -> int:
-        """Turn every reservation that is still pending into held: called once at start; tells how many."""
+    async def hold_pending(self, at: datetime, departed: Collection[int] | None = None) -> int:
+        """Turn every reservation that is still pending into held, but for those of living servers: called once at
+        start, and later for the `departed` servers alone; tells how many.
+        """
         ...
 
     async def put_budget(self, budget: Budget, at: datetime, *, seed: bool) -> None:
@@ -250,8 +252,12 @@ class RequestStore(Protocol):
         """Look a request up."""
         ...
 
-    async def abandoned(self, owner: str, limit: int) -> Sequence[StoredRequest]:
-        """List running requests whose owner is not `owner`: left by a process that died."""
+    async def abandoned(
+        self, owner: str, limit: int, departed: Collection[int] | None = None
+    ) -> Sequence[StoredRequest]:
+        """List running requests whose owner is not `owner`: left by a process that died, or by `departed` servers
+        alone.
+        """
         ...
 
     async def forget_before(self, instant: datetime) -> int:
@@ -382,3 +388,9 @@ class StateStore(Protocol):
     async def close(self) -> None:
         """Finish what is queued and release the lock; idempotent."""
         ...
+    async def departed(self) -> frozenset[int]:
+        """Name other openings of this store that left work behind and do not live now: they crashed, or were cut off
+        for a moment. Always empty where one process has the store to itself.
+        """
+        ...
+

@@ -22,7 +22,7 @@ from shared.errors import AlreadyResolved, BudgetExhausted, IdempotencyConflict,
 from shared.money import text_usd
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from ai_server.storage.contract import Balance, Budget, BudgetScope, NewReservation, Reservation, Settlement
@@ -243,14 +243,14 @@ def _give_back(row: Row, *, held: bool, ending: Ending) -> Program[None]:
         )
 
 
-def hold_pending(at: datetime) -> Program[int]:
-    """Hold what no living process can resolve any more."""
+def hold_pending(at: datetime, departed: Collection[int] | None) -> Program[int]:
+    """Hold what no living process can resolve any more; of the `departed` ones alone, if they are given."""
     yield Statement("lock_ledger", {})
     live = {row["instance"] for row in (yield Statement("live_instances", {}))}
     pending = yield Statement("pending_reservations", {})
     count = 0
     for opened in pending:
-        if opened["instance"] in live:
+        if opened["instance"] in live or (departed is not None and opened["instance"] not in departed):
             continue
         rows = yield Statement("reservation_by_number", {"number": opened["number"]})
         entry = _entry("hold", at=to_us(at), amount=opened["ceiling_nanousd"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ai_server.storage.contract import DocumentRow, IndexRow, JournalLine, RequestKey, StoredRequest
 from ai_server.storage.rules import from_us, to_us
@@ -11,10 +11,13 @@ from ai_server.storage.statements import Statement
 from shared.errors import IdempotencyConflict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from ai_server.storage.statements import Program, Row
+
+MAX_RUNNING: Final = 10_000
+"""Running requests that are looked at, those of living servers among them: more than all servers together admit."""
 
 
 def claim(request: StoredRequest, instance: int) -> Program[StoredRequest | None]:
@@ -48,11 +51,17 @@ def find(key: RequestKey) -> Program[StoredRequest | None]:
     return request_of(rows[0]) if rows else None
 
 
-def abandoned(owner: str, limit: int) -> Program[Sequence[StoredRequest]]:
-    """List running requests of processes that died."""
+def abandoned(owner: str, limit: int, departed: Collection[int] | None) -> Program[Sequence[StoredRequest]]:
+    """List running requests of processes that died; of the `departed` ones alone, if they are given."""
     live = {row["instance"] for row in (yield Statement("live_instances", {}))}
-    rows = yield Statement("running_requests", {"owner": owner, "count": limit})
-    return [request_of(row) for row in rows if row["instance"] not in live]
+    rows = yield Statement("running_requests", {"owner": owner, "count": MAX_RUNNING})
+    gone = [row for row in rows if row["instance"] not in live]
+    return [request_of(row) for row in gone if departed is None or row["instance"] in departed][:limit]
+
+
+def departed() -> Program[frozenset[int]]:
+    """Name the openings of the store that left work behind and do not live."""
+    return frozenset(row["instance"] for row in (yield Statement("departed_instances", {})))
 
 
 def forget_before(instant: datetime) -> Program[int]:

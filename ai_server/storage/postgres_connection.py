@@ -16,16 +16,25 @@ SCHEMA_VERSION: Final = 1
 CONNECT_SECONDS: Final = 5
 STATEMENT_SECONDS: Final = 30.0
 
+NAME: Final = "passeur-ai"
+
 SESSION: Final = {
-    "application_name": "passeur-ai",
     "synchronous_commit": "on",
     "lock_timeout": "15s",
     "idle_in_transaction_session_timeout": "10s",
     "default_transaction_isolation": "read committed",
     "search_path": "public",
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "25s",
 }
-"""A server that freezes inside a transaction loses its session, and with it the ledger's lock, after 10 s. So
+"""The database notices within 25 s that a server's machine is gone (the system's own default is two hours), ends its
+session, and so tells the others that it does not live. Over a unix socket these four mean nothing.
+
+A server that freezes inside a transaction loses its session, and with it the ledger's lock, after 10 s. So
 another that waits for the lock outlasts it, and gives up only after 15 s, when the database is hopelessly behind.
+All are set by statements, because a pooler refuses a session that asks for them as it begins.
 """
 
 CAUSES: Final[tuple[tuple[type[BaseException], str], ...]] = (
@@ -65,11 +74,12 @@ async def connect(dsn: str, instance: int) -> asyncpg.Connection:
     """
     try:
         connection: asyncpg.Connection = await asyncpg.connect(
-            dsn, timeout=CONNECT_SECONDS, command_timeout=STATEMENT_SECONDS, server_settings=dict(SESSION)
+            dsn, timeout=CONNECT_SECONDS, command_timeout=STATEMENT_SECONDS, server_settings={"application_name": NAME}
         )
     except FAULTS as error:
         raise not_ready(error) from error
     try:
+        await connection.execute("".join(f"SET {name} = '{value}';" for name, value in SESSION.items()))
         await _check_safety(connection)
         await _migrate(connection)
         await _take_instance(connection, instance)

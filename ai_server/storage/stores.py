@@ -11,7 +11,7 @@ from ai_server.storage.statements import Statement
 from shared.errors import InvalidRequest, PasseurError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from ai_server.storage.contract import (
@@ -62,9 +62,9 @@ class ProgramLedger:
         ending = Ending.void(storable(reason), at)
         return await self._runner.run(lambda: ledger_programs.resolve(reservation_id, ending))
 
-    async def hold_pending(self, at: datetime) -> int:
+    async def hold_pending(self, at: datetime, departed: Collection[int] | None = None) -> int:
         """Hold what a dead process left."""
-        return await self._runner.run(lambda: ledger_programs.hold_pending(at))
+        return await self._runner.run(lambda: ledger_programs.hold_pending(at, departed))
 
     async def put_budget(self, budget: Budget, at: datetime, *, seed: bool) -> None:
         """Create or change a budget."""
@@ -129,9 +129,11 @@ class ProgramRequests:
         """Look a request up."""
         return await self._runner.run(lambda: other_programs.find(key))
 
-    async def abandoned(self, owner: str, limit: int) -> Sequence[StoredRequest]:
+    async def abandoned(
+        self, owner: str, limit: int, departed: Collection[int] | None = None
+    ) -> Sequence[StoredRequest]:
         """List what dead processes left running."""
-        return await self._runner.run(lambda: other_programs.abandoned(owner, limit))
+        return await self._runner.run(lambda: other_programs.abandoned(owner, limit, departed))
 
     async def forget_before(self, instant: datetime) -> int:
         """Remove old finished requests."""
@@ -196,11 +198,16 @@ class ProgramStores:
     @property
     def ledger(self) -> ProgramLedger:
         """Money."""
+        self._runner = runner
         return self._ledger
 
     @property
     def requests(self) -> ProgramRequests:
         """Requests by key."""
+    async def departed(self) -> frozenset[int]:
+        """Name the openings that left work behind and do not live."""
+        return await self._runner.run(other_programs.departed)
+
         return self._requests
 
     @property

@@ -133,7 +133,8 @@ class MemoryLedger:
             self.overruns.update(kept.windows)
         return ended
 
-    async def hold_pending(self, at) -> int:
+    async def hold_pending(self, at, departed=None) -> int:
+        """There is no other server in memory: what is held must have been left by «us», before a restart."""
         self._writable()
         pending = [kept for kept in self.kept.values() if kept.now.state is PENDING]
         for kept in pending:
@@ -223,7 +224,7 @@ class MemoryRequests:
     async def find(self, key):
         return self.rows.get(key)
 
-    async def abandoned(self, owner, limit):
+    async def abandoned(self, owner, limit, departed=None):
         running = [each for each in self.rows.values() if each.result is None and each.owner != owner]
         return sorted(running, key=lambda each: each.created_at)[:limit]
 
@@ -315,3 +316,6 @@ class MemoryStateStore:
 
     async def close(self) -> None:
         return None
+    async def departed(self) -> frozenset[int]:
+        return frozenset()
+

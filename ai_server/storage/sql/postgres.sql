@@ -6,6 +6,17 @@ WHERE locktype = 'advisory' AND classid = 1885434739 AND granted AND objsubid = 
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND pid <> pg_backend_pid()
 
+-- name: departed_instances
+SELECT CAST(working.instance AS BIGINT) AS instance FROM (
+    SELECT instance FROM open_reservations WHERE held = 0
+    UNION SELECT instance FROM requests WHERE result IS NULL
+) AS working
+WHERE working.instance NOT IN (
+    SELECT CAST(objid AS BIGINT) FROM pg_locks
+    WHERE locktype = 'advisory' AND classid = 1885434739 AND granted AND objsubid = 2
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+
 -- name: lock_ledger
 SELECT pg_advisory_xact_lock(1885434740, 1)
 

@@ -3,6 +3,9 @@
 -- name: live_instances
 SELECT 0 AS instance WHERE 0
 
+-- name: departed_instances
+SELECT 0 AS instance WHERE 0
+
 -- name: lock_ledger
 SELECT 1 AS locked
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from datetime import timedelta
 
 import asyncpg
 import pytest
 
+from ai_server.ledger.service import Ledger
+from ai_server.ledger.sweeper import AWAY_SECONDS, Sweeper
 from ai_server.storage import postgres_connection
 from ai_server.storage.constraints import domain_error
 from ai_server.storage.contract import Period, ReservationState
@@ -17,6 +20,7 @@ from shared.errors import AlreadyResolved, Conflict, NotReady
 from tests import services
 from tests.contracts.test_state_store import NOW, PROJECT, at_cost, call, project_budget, request_for
 from tests.fakes.clock import ManualClock
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.service("postgresql")
 
@@ -90,6 +94,102 @@ async def test_a_starting_server_holds_only_what_dead_servers_left(pair, dsn):
         [held] = await third.ledger.reservations("demo", ReservationState.HELD, 10, "")
         assert held.new.key == "of second"
         assert [each.owner for each in await third.requests.abandoned("third", 10)] == ["second"]
+
+
+async def die(store):
+    """Do to a store what a crash does: its connection ends without a word, and it never comes back."""
+    store._writer._task.cancel()
+    store._writer._connection.terminate()
+    await asyncio.gather(store._writer._task, return_exceptions=True)
+
+
+async def noticed(store):
+    """Wait until the database has ended the sessions of the dead."""
+    return await eventually(store.departed)
+
+
+@contextlib.asynccontextmanager
+async def mourning(dsn):
+    """A store with work under way, and another that died at work."""
+    async with opened_while(dsn) as living:
+        dead = await opened(dsn)
+        await living.ledger.put_budget(project_budget(100), NOW, seed=True)
+        for name, store in (("living", living), ("dead", dead)):
+            await store.ledger.reserve(call(f"of {name}"), [])
+            await store.requests.claim(request_for(f"of {name}", owner=name))
+        assert await living.departed() == frozenset()
+        await die(dead)
+        yield living
+
+
+async def test_a_living_server_notices_one_that_died_and_never_returns(dsn):
+    """Only after it was away for a while; then its money is held, its turns are told, and ours go on."""
+    async with mourning(dsn) as store:
+        clock = ManualClock(NOW)
+        told = []
+
+        async def interrupt(dead):
+            found = await store.requests.abandoned("living", 10, dead)
+            told.extend(each.key.key for each in found)
+            return len(found)
+
+        sweeper = Sweeper(store, Ledger(store, clock), clock, interrupt=interrupt)
+        await noticed(store)
+        assert await sweeper.bury() == 0
+        clock.advance(AWAY_SECONDS - 1)
+        assert await sweeper.bury() == 0
+        assert await store.ledger.reservations("demo", ReservationState.HELD, 10, "") == []
+        clock.advance(1)
+        assert await sweeper.bury() == 1
+        [held] = await store.ledger.reservations("demo", ReservationState.HELD, 10, "")
+        assert (held.new.key, told) == ("of dead", ["of dead"])
+        [pending] = await store.ledger.reservations("demo", ReservationState.PENDING, 10, "")
+        assert pending.new.key == "of living"
+        assert await store.ledger.audit() == []
+
+
+async def test_a_server_that_was_cut_off_for_a_moment_is_not_taken_for_dead(pair):
+    clock = ManualClock(NOW)
+    sweeper = Sweeper(pair[0], Ledger(pair[0], clock), clock)
+    await pair[1].ledger.reserve(call(), [])
+    pair[1]._writer._connection.terminate()
+    await noticed(pair[0])
+    assert await sweeper.bury() == 0
+    clock.advance(AWAY_SECONDS / 2)
+    await answers(pair[1])
+    assert await sweeper.bury() == 0
+    clock.advance(AWAY_SECONDS)
+    assert await sweeper.bury() == 0
+    assert await pair[0].ledger.reservations("demo", ReservationState.HELD, 10, "") == []
+
+
+async def answers(store):
+    """Wait until a store has its connection again: the database knows the earlier one for a moment."""
+
+    async def back():
+        with contextlib.suppress(NotReady):
+            await store.probe()
+            return True
+        return False
+
+    await eventually(back)
+
+
+async def test_requests_of_living_servers_do_not_hide_what_a_dead_one_left(dsn):
+    async with mourning(dsn) as store, opened_while(dsn) as starting:
+        for number in range(3):
+            await store.requests.claim(request_for(f"k{number}", owner="living", created_at=NOW - timedelta(hours=1)))
+        await noticed(store)
+        assert [each.key.key for each in await starting.requests.abandoned("starting", 1)] == ["of dead"]
+
+
+async def test_the_database_looks_whether_a_server_is_still_there(dsn):
+    """Otherwise a machine that lost its power would count as living for two hours."""
+    async with opened_while(dsn) as store:
+        connection = store._writer._connection
+        shown = {name: await connection.fetchval(f"SHOW {name}") for name in postgres_connection.SESSION}
+        assert (shown["tcp_keepalives_idle"], shown["tcp_user_timeout"]) == ("10", "25000")
+        assert shown["lock_timeout"] == "15s"
 
 
 async def test_a_lost_connection_is_made_again(pair, dsn):
