@@ -385,12 +385,12 @@ class StateStore(Protocol):
         """
         ...
 
-    async def close(self) -> None:
-        """Finish what is queued and release the lock; idempotent."""
-        ...
     async def departed(self) -> frozenset[int]:
         """Name other openings of this store that left work behind and do not live now: they crashed, or were cut off
         for a moment. Always empty where one process has the store to itself.
         """
         ...
 
+    async def close(self) -> None:
+        """Finish what is queued and release the lock; idempotent."""
+        ...

@@ -190,24 +190,24 @@ class ProgramStores:
 
     def __init__(self, runner: Runner, instance: int) -> None:
         """Make the rooms; nothing runs until the runner does."""
+        self._runner = runner
         self._ledger = ProgramLedger(runner, instance)
         self._requests = ProgramRequests(runner, instance)
         self._journal = ProgramJournal(runner)
         self._index = ProgramIndex(runner)
 
+    async def departed(self) -> frozenset[int]:
+        """Name the openings that left work behind and do not live."""
+        return await self._runner.run(other_programs.departed)
+
     @property
     def ledger(self) -> ProgramLedger:
         """Money."""
-        self._runner = runner
         return self._ledger
 
     @property
     def requests(self) -> ProgramRequests:
         """Requests by key."""
-    async def departed(self) -> frozenset[int]:
-        """Name the openings that left work behind and do not live."""
-        return await self._runner.run(other_programs.departed)
-
         return self._requests
 
     @property

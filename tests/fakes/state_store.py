@@ -314,8 +314,8 @@ class MemoryStateStore:
         if self.ledger.broken:
             raise NotReady(self.ledger.broken)
 
-    async def close(self) -> None:
-        return None
     async def departed(self) -> frozenset[int]:
         return frozenset()
 
+    async def close(self) -> None:
+        return None
