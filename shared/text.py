@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Final
 
 from shared.errors import Violation
 
 ASCII_KEY_LIMIT: Final = 128
+
+_LATIN_MARKS: Final = re.compile("[\u0300-\u034e\u0350-\u036f]+")
+_BEYOND_LATIN: Final = re.compile("[\u0370-\U0010ffff]+")
 
 
 def text_violation(field: str, value: str, *, limit: int, blank_allowed: bool = False) -> Violation | None:
@@ -38,5 +42,13 @@ def key_violation(field: str, value: str) -> Violation | None:
 
 def fold(text: str) -> str:
     """Fold case and accents for comparing: `Où` and `ou` become alike."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
+    folded = text.casefold()
+    if folded.isascii():
+        return folded
+    # The marks of Latin letters go in one pass; only what lies beyond is looked at one by one.
+    plain = _LATIN_MARKS.sub("", unicodedata.normalize("NFKD", folded))
+    return plain if plain.isascii() else _BEYOND_LATIN.sub(_unmarked, plain)
+
+
+def _unmarked(run: re.Match[str]) -> str:
+    return "".join(character for character in run[0] if not unicodedata.combining(character))

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 from ai_server.answering import intent_words as words
 from ai_server.answering.contract import Confidence, Detection, Intent, IntentKind, Mode
 from ai_server.answering.greeting import is_greeting
-from ai_server.answering.intent_model import BACKGROUND, ExampleModel
-from ai_server.answering.intent_request import hinted_services, read_request
+from ai_server.answering.intent_request import read_request
+from ai_server.answering.intent_services import Services
 from ai_server.answering.intent_terms import folded, read_words, terms_of, without_politeness
 from ai_server.knowledge.rights import may_read, rights_keys
 
@@ -36,8 +36,8 @@ HIGH_GAP: Final = 0.2
 LOW_SCORE: Final = 0.3
 """Below this a message is like no example of any service: out of scope for services."""
 CANDIDATE_LIMIT: Final = 8
-MODEL_LIMIT: Final = 64
-"""Most fitted models kept, one for each set of services that somebody may use."""
+SETS_LIMIT: Final = 64
+"""Most sets of services kept prepared: one for each that somebody may use."""
 FOLLOWED_BACK: Final = 3
 """Earlier messages of the person in which "et superman ?" looks for its service."""
 DOCUMENTS_LABEL: Final = {
@@ -55,7 +55,7 @@ class RoutingDetector:
     def __init__(self, encoder: SentenceEncoder | None = None) -> None:
         """Take a free local encoder, or none: then words alone tell what the rules leave open."""
         self._encoder = encoder
-        self._models: OrderedDict[int, ExampleModel] = OrderedDict()
+        self._services: OrderedDict[tuple[int, ...], Services] = OrderedDict()
         self._fitting = asyncio.Lock()
 
     async def detect(
@@ -82,11 +82,11 @@ class RoutingDetector:
         followed = await self._followed(project, assistant, spoken, history, contexts)
         if followed is not None:
             return followed
-        return await self._decided(services, plain, said)
+        return await self._decided(self._prepared(services), plain, said)
 
-    async def _decided(self, services: tuple[ConnectorSpec, ...], plain: Intent, said: tuple[Word, ...]) -> Detection:
+    async def _decided(self, services: Services, plain: Intent, said: tuple[Word, ...]) -> Detection:
         request = read_request(said, services)
-        hinted = hinted_services(services, request.rest)
+        hinted = services.hinted(folded(request.rest))
         if request.question or request.documents_named or not request.rest:
             return _sure(plain)
         if request.named:
@@ -103,21 +103,21 @@ class RoutingDetector:
             return Detection(candidates[0], Confidence.MEDIUM, tuple(candidates))
         if request.strong or request.weak or request.asks_where or request.asks_having:
             return Detection(candidates[0], Confidence.HIGH, tuple(candidates))
-        scores = await self._scores(request.named, said)
+        scores = await self._scores(self._prepared(request.named), said)
         if max(scores.values(), default=0.0) >= HIGH_SCORE:
             return Detection(candidates[0], Confidence.HIGH, tuple(candidates))
         return _open([*candidates, choosable(plain)])
 
     async def _by_search(
         self,
-        services: tuple[ConnectorSpec, ...],
+        services: Services,
         request: Request,
         hinted: Mapping[str, int],
         plain: Intent,
     ) -> Detection:
         """Something is to be searched, nobody said where: what it is called may tell."""
         best = max(hinted.values(), default=0)
-        holders = [spec for spec in services if hinted.get(spec.key, 0) == best > 0]
+        holders = [spec for spec in services.specs if hinted.get(spec.key, 0) == best > 0]
         if request.asks_where and holders:
             # "Where is my invoice?" may be meant for the help pages as well.
             return _open([*(_intent(spec, request.rest, 0.9) for spec in holders), choosable(plain)])
@@ -126,13 +126,13 @@ class RoutingDetector:
         if holders:
             return _open([_intent(spec, request.rest, 0.9) for spec in holders])
         scores = await self._scores(services, request.rest)
-        ordered = sorted(services, key=lambda spec: -_score(scores, spec))
+        ordered = sorted(services.specs, key=lambda spec: -_score(scores, spec))
         candidates = [_intent(spec, request.rest, _score(scores, spec)) for spec in ordered]
         return _open([*candidates, *([choosable(plain)] if plain.kind is IntentKind.DOCUMENTS else [])])
 
     async def _by_examples(
         self,
-        services: tuple[ConnectorSpec, ...],
+        services: Services,
         request: Request,
         hinted: Mapping[str, int],
         plain: Intent,
@@ -140,7 +140,7 @@ class RoutingDetector:
     ) -> Detection:
         """Nothing was said outright: is it like what people ask of a service?"""
         scores = await self._scores(services, said)
-        ordered = sorted(services, key=lambda spec: -_score(scores, spec))
+        ordered = sorted(services.specs, key=lambda spec: -_score(scores, spec))
         best, following = _score(scores, ordered[0]), (_score(scores, ordered[1]) if len(ordered) > 1 else 0.0)
         if best < LOW_SCORE:
             return Detection(plain, Confidence.HIGH if not hinted else Confidence.LOW, (plain,))
@@ -173,23 +173,23 @@ class RoutingDetector:
             return _sure(replace(found.intent, search_terms=terms)) if terms else None
         return None
 
-    async def _scores(self, services: tuple[ConnectorSpec, ...], said: tuple[Word, ...]) -> Mapping[str, float]:
+    async def _scores(self, services: Services, said: tuple[Word, ...]) -> Mapping[str, float]:
         """Score each service and endpoint, as `type/instance endpoint`."""
-        model = await self._model(services)
-        return {each.label: each.score for each in await model.rank(" ".join(each.text for each in said))}
+        if not services.model.fitted:
+            async with self._fitting:
+                if not services.model.fitted:
+                    await services.model.fit(services.examples)
+        return {each.label: each.score for each in await services.model.rank(" ".join(each.text for each in said))}
 
-    async def _model(self, services: tuple[ConnectorSpec, ...]) -> ExampleModel:
-        examples = _examples(services)
-        key = hash(tuple(examples))
-        async with self._fitting:
-            known = self._models.get(key)
-            if known is None:
-                known = ExampleModel(self._encoder)
-                await known.fit(examples)
-                self._models[key] = known
-                while len(self._models) > MODEL_LIMIT:
-                    self._models.popitem(last=False)
-            return known
+    def _prepared(self, specs: tuple[ConnectorSpec, ...]) -> Services:
+        """Find what was prepared for these very services; what is kept holds them, so no other can have their ids."""
+        key = tuple(map(id, specs))
+        known = self._services.get(key)
+        if known is None:
+            known = self._services[key] = Services(specs, self._encoder)
+            while len(self._services) > SETS_LIMIT:
+                self._services.popitem(last=False)
+        return known
 
 
 def visible(project: Project, contexts: Sequence[RetrievalContext] | None) -> tuple[ConnectorSpec, ...]:
@@ -198,17 +198,6 @@ def visible(project: Project, contexts: Sequence[RetrievalContext] | None) -> tu
         return project.connectors
     needed = rights_keys(project.knowledge.keys)
     return tuple(spec for spec in project.connectors if may_read(spec.rights, contexts, needed))
-
-
-def _examples(services: Sequence[ConnectorSpec]) -> list[tuple[str, str]]:
-    made = [(BACKGROUND, text) for text in words.DOCUMENT_EXAMPLES]
-    for spec in services:
-        for endpoint in spec.endpoints:
-            label = f"{spec.key} {endpoint.name}"
-            made += [(label, text) for text in endpoint.examples]
-            # An endpoint without examples is known by its name and its hints alone.
-            made.append((label, " ".join([spec.name, *list(endpoint.hints)[:10]])))
-    return made
 
 
 def _intent(spec: ConnectorSpec, rest: tuple[Word, ...], score: float) -> Intent:

@@ -8,10 +8,12 @@ makes out-of-scope requests visible; a softmax over labels would hide them. Figu
 from __future__ import annotations
 
 import hashlib
+import math
 import re
-from dataclasses import dataclass
+from collections import Counter
+from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -27,6 +29,8 @@ EXAMPLE_LIMIT: Final = 2_000
 TEXT_LIMIT: Final = 400
 """Characters of a message that are looked at; what somebody wants is said before that."""
 FEATURES: Final = 4_096
+PLACES_KEPT: Final = 32_768
+"""Columns remembered, of words and pieces of words: about 5 MB."""
 LEXICAL_SHARE: Final = 0.5
 """Of the kernel, where there is an encoder; 0.3 to 0.7 differ by less than a point on the handed sets."""
 RIDGE: Final = 0.5
@@ -49,8 +53,7 @@ class SentenceEncoder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A label with its score, best first in any list of these."""
 
     label: str
@@ -58,16 +61,21 @@ class Ranked:
 
 
 class ExampleModel:
-    """Fitted once by `fit`; then `rank` costs one matrix product, and one encoder call where there is an encoder."""
+    """Fitted once by `fit`; then `rank` costs a small product, and one encoder call where there is an encoder."""
 
     def __init__(self, encoder: SentenceEncoder | None = None) -> None:
         """Take the encoder; without one only words count."""
         self._encoder = encoder
         self._labels: tuple[str, ...] = ()
         self._rarity: NDArray[np.float32] = np.ones(FEATURES, np.float32)
-        self._words: NDArray[np.float32] = np.zeros((0, FEATURES), np.float32)
-        self._vectors: NDArray[np.float32] | None = None
-        self._weights: NDArray[np.float32] = np.zeros((0, 0), np.float32)
+        # The weights of the examples, folded into the examples' own features: a score for each column and label.
+        self._lexical: NDArray[np.float32] = np.zeros((FEATURES, 0), np.float32)
+        self._meaning: NDArray[np.float32] | None = None
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it has learnt from examples."""
+        return bool(self._labels)
 
     async def fit(self, examples: Sequence[tuple[str, str]]) -> None:
         """Learn from (label, text) pairs; texts under `BACKGROUND` teach what is none of the labels.
@@ -75,17 +83,28 @@ class ExampleModel:
         Raises:
             ValueError: no label at all, or more examples than `EXAMPLE_LIMIT`.
         """
-        self._labels = tuple(sorted({label for label, _ in examples} - {BACKGROUND}))
-        if not self._labels or len(examples) > EXAMPLE_LIMIT:
+        labels = tuple(sorted({label for label, _ in examples} - {BACKGROUND}))
+        if not labels or len(examples) > EXAMPLE_LIMIT:
             raise ValueError(f"1 to {EXAMPLE_LIMIT} examples of at least one label")
         texts = [text for _, text in examples]
-        counts = np.stack([_features(text) for text in texts])
+        counts = np.zeros((len(texts), FEATURES), np.float32)
+        for row, text in zip(counts, texts, strict=True):
+            columns, values = _features(text)
+            row[columns] = values
         self._rarity = (np.log((1 + len(texts)) / (1 + (counts > 0).sum(axis=0))) + 1).astype(np.float32)
-        self._words = _unit(counts * self._rarity)
-        self._vectors = await self._encoder.encode([text[:TEXT_LIMIT] for text in texts]) if self._encoder else None
-        targets = np.array([[float(label == each) for each in self._labels] for label, _ in examples])
-        kernel = self._kernel(self._words, self._vectors).astype(np.float64)
-        self._weights = np.linalg.solve(kernel + RIDGE * np.eye(len(texts)), targets).astype(np.float32)
+        rows = counts * self._rarity
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = (rows / np.where(lengths == 0, 1, lengths)).astype(np.float64)
+        kernel, share, vectors = rows @ rows.T, 1.0, None
+        if self._encoder is not None:
+            vectors = (await self._encoder.encode([text[:TEXT_LIMIT] for text in texts])).astype(np.float64)
+            share = LEXICAL_SHARE
+            kernel = share * kernel + (1 - share) * vectors @ vectors.T
+        targets = np.array([[float(label == each) for each in labels] for label, _ in examples])
+        weights = np.linalg.solve(kernel + RIDGE * np.eye(len(texts)), targets)
+        self._lexical = (share * rows.T @ weights).astype(np.float32)
+        self._meaning = None if vectors is None else ((1 - share) * vectors.T @ weights).astype(np.float32)
+        self._labels = labels
 
     async def rank(self, text: str) -> tuple[Ranked, ...]:
         """Score every label for a message, best first."""
@@ -94,43 +113,43 @@ class ExampleModel:
 
     async def rank_all(self, texts: Sequence[str]) -> list[tuple[Ranked, ...]]:
         """Score every label for each of several messages."""
-        words = _unit(np.stack([_features(text) for text in texts]) * self._rarity)
-        vectors = await self._encoder.encode([text[:TEXT_LIMIT] for text in texts]) if self._encoder else None
-        scores = self._kernel(words, vectors) @ self._weights
-        order = np.argsort(-scores, axis=1, kind="stable")
-        return [
-            tuple(Ranked(self._labels[at], float(row[at])) for at in best)
-            for row, best in zip(scores, order, strict=True)
-        ]
+        rows = [self._by_words(text) for text in texts]
+        if self._encoder is not None and self._meaning is not None:
+            meant = await self._encoder.encode([text[:TEXT_LIMIT] for text in texts]) @ self._meaning
+            rows = [row + more for row, more in zip(rows, meant, strict=True)]
+        return [self._ordered(row.tolist()) for row in rows]
 
-    def _kernel(self, words: NDArray[np.float32], vectors: NDArray[np.float32] | None) -> NDArray[np.float32]:
-        lexical = words @ self._words.T
-        if vectors is None or self._vectors is None:
-            return lexical
-        meaning = vectors @ self._vectors.T
-        return np.asarray(LEXICAL_SHARE * lexical + (1 - LEXICAL_SHARE) * meaning, dtype=np.float32)
+    def _ordered(self, scores: list[float]) -> tuple[Ranked, ...]:
+        ranked = map(Ranked, self._labels, scores)
+        return tuple(sorted(ranked, key=lambda each: -each.score))
+
+    def _by_words(self, text: str) -> NDArray[np.float32]:
+        """Score the labels by the few columns that a text has, (labels,)."""
+        columns, values = _features(text)
+        weighted = values * self._rarity[columns]
+        length = math.sqrt(weighted @ weighted) or 1.0
+        return np.asarray(weighted @ self._lexical[columns] / length, dtype=np.float32)
 
 
-def _features(text: str) -> NDArray[np.float32]:
-    """Hash words, neighbouring words and character sequences of a folded text, (FEATURES,)."""
+def _features(text: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """Hash words, neighbouring words and character sequences of a folded text into columns, each with its value."""
     words = _WORD.findall(fold(text[:TEXT_LIMIT]))
     line = f" {' '.join(words)} "
-    counts = np.zeros(FEATURES, np.float32)
-    for word in words:
-        counts[_place("w", word)] += _WORD_WEIGHT
-    for before, after in pairwise(words):
-        counts[_place("p", f"{before} {after}")] += _PAIR_WEIGHT
-    for at in range(len(line) - _GRAM + 1):
-        counts[_place("g", line[at : at + _GRAM])] += _GRAM_WEIGHT
-    return np.asarray(np.log1p(counts), dtype=np.float32)
+    weights: dict[int, float] = {}
+    for weight, parts in (
+        (_WORD_WEIGHT, ["w" + word for word in words]),
+        (_PAIR_WEIGHT, [f"p{before} {after}" for before, after in pairwise(words)]),
+        (_GRAM_WEIGHT, ["g" + line[at : at + _GRAM] for at in range(len(line) - _GRAM + 1)]),
+    ):
+        for part, count in Counter(parts).items():
+            column = _place(part)
+            weights[column] = weights.get(column, 0.0) + weight * count
+    columns = np.fromiter(weights.keys(), np.intp, len(weights))
+    return columns, np.log1p(np.fromiter(weights.values(), np.float32, len(weights)))
 
 
-def _place(kind: str, text: str) -> int:
-    """Hash to a column, the same in every process."""
-    digest = hashlib.blake2b(f"{kind}{text}".encode(), digest_size=4).digest()
+@lru_cache(maxsize=PLACES_KEPT)
+def _place(part: str) -> int:
+    """Hash to a column, the same in every process; what people write repeats, so places are remembered."""
+    digest = hashlib.blake2b(part.encode(), digest_size=4).digest()
     return int.from_bytes(digest, "little") % FEATURES
-
-
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths == 0, 1, lengths), dtype=np.float32)

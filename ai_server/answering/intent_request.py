@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ai_server.answering import intent_words as words
-from ai_server.answering.intent_terms import folded, match_at, read_words
+from ai_server.answering.intent_phrases import Phrases
+from ai_server.answering.intent_terms import folded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
+    from ai_server.answering.intent_services import Services
     from ai_server.answering.intent_terms import Word
     from ai_server.connectors.contract import ConnectorSpec
 
 HOW_WITHIN: Final = 2
 """Words after a verb of searching within which "how" makes a question: "find out how to cancel"."""
 
-_QUESTIONS: Final = (*((word,) for word in words.HOW_INSIDE), *words.QUESTION_LEADS)
+_QUESTIONS: Final = Phrases([*((word,) for word in words.HOW_INSIDE), *words.QUESTION_LEADS])
 _DETERMINERS: Final = frozenset({"le", "la", "the", "el", "l", "mon", "my", "mi", "notre", "our"})
 
 
@@ -35,93 +35,65 @@ class Request:
     documents_named: bool
 
 
-def read_request(said: tuple[Word, ...], services: Sequence[ConnectorSpec]) -> Request:
+def read_request(said: tuple[Word, ...], services: Services) -> Request:
     """Take a message apart, polite words already gone."""
     said = _name_last(said, services)
-    strong = match_at(said, 0, words.SEARCH_LEADS)
-    weak = 0 if strong else match_at(said, 0, words.WEAK_LEADS)
-    having = 0 if strong or weak else match_at(said, 0, words.HAVING_LEADS)
-    where = 0 if strong or weak or having else match_at(said, 0, words.WHERE_LEADS)
-    asked = match_at(said, 0, words.QUESTION_LEADS)
-    rest = said[strong or weak or having or where :]
-    documents, rest_without = _cut_names(rest, words.DOCUMENT_NAMES)
-    named: list[ConnectorSpec] = []
-    for spec in services:
-        found, left = _cut_names(rest, _names(spec, services))
-        if found:
+    forms = folded(said)
+    strong = words.SEARCH_LEADS.at(forms, 0)
+    weak = 0 if strong else words.WEAK_LEADS.at(forms, 0)
+    having = 0 if strong or weak else words.HAVING_LEADS.at(forms, 0)
+    where = 0 if strong or weak or having else words.WHERE_LEADS.at(forms, 0)
+    asked = words.QUESTION_LEADS.at(forms, 0)
+    lead = strong or weak or having or where
+    rest, forms = said[lead:], forms[lead:]
+    left = _without_name(rest, forms, words.DOCUMENT_NAMES)
+    documents, named = left is not None, []
+    for spec in services.specs:
+        without = _without_name(rest, forms, services.names[spec.key])
+        if without is not None:
             named.append(spec)
-            rest_without = left
-    inside = bool(strong or weak) and any(match_at(rest, at, _QUESTIONS) for at in range(min(HOW_WITHIN, len(rest))))
+            left = without
+    inside = bool(strong or weak) and any(_QUESTIONS.at(forms, at) for at in range(HOW_WITHIN))
     return Request(
-        rest=rest_without if named or documents else rest,
+        rest=rest if left is None else left,
         strong=bool(strong),
         weak=bool(weak),
         asks_where=bool(where),
         asks_having=bool(having),
         question=inside or bool(asked and not having and not where),
-        named=_most_exact(named, rest, services),
+        named=_most_exact(named, forms, services),
         documents_named=documents and not named,
     )
 
 
-def _name_last(said: tuple[Word, ...], services: Sequence[ConnectorSpec]) -> tuple[Word, ...]:
+def _name_last(said: tuple[Word, ...], services: Services) -> tuple[Word, ...]:
     """Turn "sur Jellyfin cherche alien" into "cherche alien sur Jellyfin"."""
-    placed = 1 if said and said[0].folded in words.PLACES else 0
-    for spec in services:
-        size = match_at(said, placed, _names(spec, services))
-        if size and match_at(said, placed + size, words.SEARCH_LEADS):
+    forms = folded(said)
+    placed = 1 if forms and forms[0] in words.PLACES else 0
+    for spec in services.specs:
+        size = services.names[spec.key].at(forms, placed)
+        if size and words.SEARCH_LEADS.at(forms, placed + size):
             return said[placed + size :] + said[: placed + size]
     return said
 
 
-def _names(spec: ConnectorSpec, services: Sequence[ConnectorSpec]) -> list[tuple[str, ...]]:
-    """List what an instance may be called, longest first."""
-    texts = {f"{spec.name} {spec.instance}", f"{spec.connector} {spec.instance}", spec.name}
-    if spec.connector != "openapi":
-        texts.add(spec.connector)
-    alone = [each.instance for each in services].count(spec.instance) == 1
-    names = {folded(read_words(text)) for text in texts}
-    if alone and spec.connector == "openapi":
-        names.add(folded(read_words(spec.instance)))
-    return sorted((name for name in names if name), key=len, reverse=True)
-
-
-def _most_exact(
-    named: list[ConnectorSpec], rest: Sequence[Word], services: Sequence[ConnectorSpec]
-) -> tuple[ConnectorSpec, ...]:
+def _most_exact(named: list[ConnectorSpec], forms: tuple[str, ...], services: Services) -> tuple[ConnectorSpec, ...]:
     """Keep those whose longest name is there: "nextcloud travail" does not also name "nextcloud famille"."""
-    lengths = {spec.key: max(len(name) for name in _names(spec, services) if _find(rest, name) >= 0) for spec in named}
+    lengths = {spec.key: len(services.names[spec.key].inside(forms)[0][0]) for spec in named}
     longest = max(lengths.values(), default=0)
     return tuple(spec for spec in named if lengths[spec.key] == longest)
 
 
-def _find(message: Sequence[Word], name: tuple[str, ...]) -> int:
-    forms = folded(message)
-    return next((at for at in range(len(forms) - len(name) + 1) if forms[at : at + len(name)] == name), -1)
+def _without_name(rest: tuple[Word, ...], forms: tuple[str, ...], names: Phrases) -> tuple[Word, ...] | None:
+    """Cut out the first name that stands as a place: after "sur", at the beginning, or at the end; None: there is none.
 
-
-def _cut_names(rest: tuple[Word, ...], names: Sequence[tuple[str, ...]]) -> tuple[bool, tuple[Word, ...]]:
-    """Cut the first name that stands as a place out of a message: after "sur", at its beginning, or at its end."""
-    for name in names:
-        at = _find(rest, name)
-        if at < 0:
-            continue
+    `forms` are the folded forms of `rest`.
+    """
+    for name, at in names.inside(forms):
         begin, end = at, at + len(name)
-        while begin > 0 and rest[begin - 1].folded in _DETERMINERS:
+        while begin > 0 and forms[begin - 1] in _DETERMINERS:
             begin -= 1
-        placed = begin > 0 and rest[begin - 1].folded in words.PLACES
+        placed = begin > 0 and forms[begin - 1] in words.PLACES
         if placed or begin == 0 or end == len(rest):
-            return True, rest[: begin - placed] + rest[end:]
-    return False, rest
-
-
-def hinted_services(services: Sequence[ConnectorSpec], rest: Sequence[Word]) -> dict[str, int]:
-    """Count for each service the words that point at it; the first word of the request counts twice."""
-    forms = folded(rest)
-    first = next((form for form in forms if form not in words.ARTICLES), "")
-    counts = {spec.key: max(_pointed(endpoint.hints, forms, first) for endpoint in spec.endpoints) for spec in services}
-    return {key: count for key, count in counts.items() if count}
-
-
-def _pointed(hints: Mapping[str, Mapping[str, str]], forms: Sequence[str], first: str) -> int:
-    return sum(1 + (form == first) for form in dict.fromkeys(forms) if form in hints)
+            return rest[: begin - placed] + rest[end:]
+    return None

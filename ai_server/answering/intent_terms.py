@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import Stemmer
 
@@ -26,8 +26,7 @@ _PIECE: Final = re.compile(r"[^\W_]+(?:[.+#@_&/]+[^\W_]+|[+#]+)*|\w+", re.UNICOD
 _STEMMED: Final = {"fr": "french", "en": "english", "es": "spanish"}
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word of a message as it was written, and folded."""
 
     text: str
@@ -36,7 +35,7 @@ class Word:
 
 def read_words(text: str) -> tuple[Word, ...]:
     """Split a message into words; "c++", "node.js" and "parse_date" are one word each."""
-    return tuple(Word(piece, fold(piece)) for piece in _PIECE.findall(text)[:WORD_LIMIT])
+    return tuple(Word(found[0], fold(found[0])) for found in islice(_PIECE.finditer(text), WORD_LIMIT))
 
 
 def folded(sequence: Iterable[Word]) -> tuple[str, ...]:
@@ -44,20 +43,13 @@ def folded(sequence: Iterable[Word]) -> tuple[str, ...]:
     return tuple(each.folded for each in sequence)
 
 
-def match_at(message: Sequence[Word], at: int, phrases: Iterable[tuple[str, ...]]) -> int:
-    """Count the words of the first phrase that stands at `at`; 0 when none does."""
-    return next((len(each) for each in phrases if folded(message[at : at + len(each)]) == each), 0)
-
-
 def without_politeness(message: Sequence[Word]) -> tuple[Word, ...]:
     """Drop greetings and thanks around a request, as long as something is left."""
-    left = tuple(message)
-    while len(left) > 1 and (size := match_at(left, 0, words.POLITE_LEADS)) and size < len(left):
-        left = left[size:]
-    for phrase in words.POLITE_TAILS:
-        if len(left) > len(phrase) and folded(left[-len(phrase) :]) == phrase:
-            return left[: -len(phrase)]
-    return left
+    forms, begin = folded(message), 0
+    while (size := words.POLITE_LEADS.at(forms, begin)) and begin + size < len(forms):
+        begin += size
+    end = len(forms) - words.POLITE_TAILS.at_end(forms[begin:])
+    return tuple(message[begin:end])
 
 
 def terms_of(message: Sequence[Word], hints: Collection[str]) -> tuple[str, ...]:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ai_server.answering.intent_phrases import Phrases
 
-def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
-    """Split a comma-separated list of word sequences, longest first."""
-    return tuple(sorted((tuple(each.split()) for each in text.split(",")), key=len, reverse=True))
-
-
-SEARCH_LEADS: Final = _phrases(
+SEARCH_LEADS: Final = Phrases.parse(
     """
     cherche, cherchez, chercher, recherche, rechercher, trouve, trouver, trouvez, retrouve, retrouver,
     cherche moi, trouve moi, peux tu chercher, peux tu trouver, peux tu me trouver, peux tu me chercher,
@@ -27,7 +23,7 @@ SEARCH_LEADS: Final = _phrases(
 )
 """How a request to search begins; politeness before it is dropped."""
 
-WEAK_LEADS: Final = _phrases(
+WEAK_LEADS: Final = Phrases.parse(
     """
     montre moi, montre, affiche, liste, donne moi, show me, show, list, get me, muestra, muestrame, lista,
     dame, je veux voir, je voudrais voir, i want to see, i want to watch, i want to listen to, watch, play,
@@ -37,7 +33,7 @@ WEAK_LEADS: Final = _phrases(
 )
 """Verbs that ask for a search only when something a service holds follows: "montre les films", not "montre comment"."""
 
-HAVING_LEADS: Final = _phrases(
+HAVING_LEADS: Final = Phrases.parse(
     """
     est ce qu on a, est ce que nous avons, est ce qu il y a, y a t il, a t on, avez vous, as tu, on a, il y a,
     do we have, do you have, is there, are there, have we got, tenemos, hay, tienes
@@ -45,25 +41,25 @@ HAVING_LEADS: Final = _phrases(
 )
 """Questions whether something is there: a search when a kind of thing follows ("do we have the movie…")."""
 
-WHERE_LEADS: Final = _phrases(
+WHERE_LEADS: Final = Phrases.parse(
     "ou est, ou sont, ou se trouve, ou se trouvent, where is, where are, donde esta, donde estan"
 )
 """Questions where something is, which help pages may answer as well as a service."""
 
-POLITE_LEADS: Final = _phrases(
+POLITE_LEADS: Final = Phrases.parse(
     """
     bonjour,
     bonsoir, salut, stp, svp, s il te plait, s il vous plait, merci de, hello, hi, hey, please, hola, por favor,
     ok, alors, dis, et, and, y
     """
 )
-POLITE_TAILS: Final = _phrases(
+POLITE_TAILS: Final = Phrases.parse(
     """
     stp, svp, s il te plait, s il vous plait, merci, merci d avance, please, thanks, thank you, por favor, gracias
     """
 )
 
-QUESTION_LEADS: Final = _phrases(
+QUESTION_LEADS: Final = Phrases.parse(
     """
     comment, pourquoi, combien, quand, c est quoi, qu est ce que, qu est ce qu, a quoi sert, a quoi servent, puis je,
     peut on, est il possible, est ce possible, dois je, faut il, quelle est la difference, que faire, que veut dire,
@@ -201,7 +197,7 @@ LINKS: Final = frozenset(
 )
 """What links a hint to what is searched: "the file named minutes"."""
 
-DOCUMENT_NAMES: Final = _phrases(
+DOCUMENT_NAMES: Final = Phrases.parse(
     """
     documentation, la documentation, les docs, la doc, docs, the docs, the documentation, documentacion,
     la documentacion, l aide, the help pages, le guide, the guide, la guia, le manuel, the manual, el manual, la faq,
@@ -209,16 +205,14 @@ DOCUMENT_NAMES: Final = _phrases(
     """
 )
 
-CLOSING: Final = frozenset(
-    _phrases(
-        """
-        merci, merci beaucoup, merci bien, un grand merci, ok merci, thanks, thank you, thanks a lot, ok thanks,
-        thank you very much, gracias, muchas gracias, ok, okay, d accord, tres bien, parfait, super, genial, great,
-        perfect, cool, vale, de acuerdo, bien, au revoir, bonne journee, bye, goodbye, see you, adios, hasta luego,
-        laisse tomber, annule, annuler, never mind, cancel, olvidalo, cancela, tant pis, stop, non merci, no thanks,
-        no gracias, c est bon
-        """
-    )
+CLOSING: Final = Phrases.parse(
+    """
+    merci, merci beaucoup, merci bien, un grand merci, ok merci, thanks, thank you, thanks a lot, ok thanks,
+    thank you very much, gracias, muchas gracias, ok, okay, d accord, tres bien, parfait, super, genial, great,
+    perfect, cool, vale, de acuerdo, bien, au revoir, bonne journee, bye, goodbye, see you, adios, hasta luego,
+    laisse tomber, annule, annuler, never mind, cancel, olvidalo, cancela, tant pis, stop, non merci, no thanks,
+    no gracias, c est bon
+    """
 )
 """Whole messages that end something and ask for nothing."""
 

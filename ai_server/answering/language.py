@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from ai_server.knowledge.language import detect
+from ai_server.knowledge.language import detect_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,9 +17,6 @@ SURE_WORDS: Final = 6
 """From this many words on the question's own language wins over the caller's belief: people do not write in the
 language of the page that they are on."""
 
-READ_CHARACTERS: Final = 300
-"""A language shows in its first words."""
-
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -27,10 +25,10 @@ def turn_language(question: str, hint: str, history: Sequence[HistoryMessage], l
     project's first.
     """
     hinted = hint.replace("_", "-").partition("-")[0].casefold()
-    told = detect(question[:READ_CHARACTERS], languages, otherwise="")
+    told = detect_message(question, languages, otherwise="")
     if hinted in languages:
-        return told if told and len(_WORD.findall(question)) >= SURE_WORDS else hinted
+        return told if told and sum(1 for _ in islice(_WORD.finditer(question), SURE_WORDS)) == SURE_WORDS else hinted
     if told:
         return told
     said = " ".join(each.text for each in history[-6:] if each.role == "user")
-    return detect(said, languages, otherwise=languages[0])
+    return detect_message(said, languages, otherwise=languages[0])

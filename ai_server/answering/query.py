@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from shared.text import fold
@@ -40,13 +41,15 @@ FEW_WORDS: Final = 1
 
 def leans(question: str) -> bool:
     """Tell whether a question needs the turn before it to be understood: `et sur mobile ?`, `how do I undo it?`."""
-    folded = " ".join(_WORD.findall(fold(question)))
+    text = fold(question)
+    words = [found[0] for found in islice(_WORD.finditer(text), SHORT + 1)]
+    folded = " ".join(words)
     if _OPENS.match(folded):
         return True
-    words = folded.split()
-    if len(words) <= SHORT and _POINTS.search(folded):
-        return True
-    return sum(word not in _EMPTY for word in words) <= FEW_WORDS
+    if len(words) <= SHORT:
+        return bool(_POINTS.search(folded)) or sum(word not in _EMPTY for word in words) <= FEW_WORDS
+    speaking = (found for found in _WORD.finditer(text) if found[0] not in _EMPTY)
+    return sum(1 for _ in islice(speaking, FEW_WORDS + 1)) <= FEW_WORDS
 
 
 def search_query(question: str, history: Sequence[HistoryMessage]) -> str:

@@ -1,3 +1,5 @@
+import unicodedata
+
 import pytest
 
 from shared.text import fold, key_violation, text_violation
@@ -32,3 +34,11 @@ def test_keys_are_1_to_128_printable_ascii_characters(key):
 
 def test_folding_makes_case_and_accents_alike():
     assert fold("Où est l'Élève ?") == "ou est l'eleve ?"
+
+
+def test_folding_drops_the_combining_marks_of_every_script_and_nothing_else():
+    """The definition, over all of Unicode: case folded, decomposed, without what combines."""
+    for plane in range(0x11):
+        text = "".join(map(chr, range(plane * 0x10000, (plane + 1) * 0x10000)))
+        decomposed = unicodedata.normalize("NFKD", text.casefold())
+        assert fold(text) == "".join(sign for sign in decomposed if not unicodedata.combining(sign))
