@@ -38,6 +38,8 @@ LOW_SCORE: Final = 0.3
 CANDIDATE_LIMIT: Final = 8
 SETS_LIMIT: Final = 64
 """Most sets of services kept prepared: one for each that somebody may use."""
+COURTESY_LIMIT: Final = 120
+"""Longest message, in characters, that may be nothing but thanks."""
 FOLLOWED_BACK: Final = 3
 """Earlier messages of the person in which "et superman ?" looks for its service."""
 DOCUMENTS_LABEL: Final = {
@@ -71,12 +73,14 @@ class RoutingDetector:
         """Say what the message asks for. `contexts` hides services that they may not read; `None` hides none."""
         if is_greeting(message):
             return _sure(Intent(IntentKind.GREETING, score=1.0))
-        spoken = read_words(message)
-        said = without_politeness(spoken)
-        if folded(said) in words.CLOSING:
-            return _sure(Intent(IntentKind.CONVERSATION, score=1.0))
         services = visible(project, contexts)
         plain = plain_intent(assistant)
+        if not services and len(message) > COURTESY_LIMIT:
+            return _sure(plain)
+        spoken = read_words(message)
+        said = without_politeness(spoken)
+        if folded(said) in words.CLOSING and len(message) <= COURTESY_LIMIT:
+            return _sure(Intent(IntentKind.CONVERSATION, score=1.0))
         if not services or not said:
             return _sure(plain)
         followed = await self._followed(project, assistant, spoken, history, contexts)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -136,14 +135,15 @@ def _features(text: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
     words = _WORD.findall(fold(text[:TEXT_LIMIT]))
     line = f" {' '.join(words)} "
     weights: dict[int, float] = {}
-    for weight, parts in (
-        (_WORD_WEIGHT, ["w" + word for word in words]),
-        (_PAIR_WEIGHT, [f"p{before} {after}" for before, after in pairwise(words)]),
-        (_GRAM_WEIGHT, ["g" + line[at : at + _GRAM] for at in range(len(line) - _GRAM + 1)]),
-    ):
-        for part, count in Counter(parts).items():
-            column = _place(part)
-            weights[column] = weights.get(column, 0.0) + weight * count
+    for word in words:
+        column = _place(f"w{word}")
+        weights[column] = weights.get(column, 0.0) + _WORD_WEIGHT
+    for before, after in pairwise(words):
+        column = _place(f"p{before} {after}")
+        weights[column] = weights.get(column, 0.0) + _PAIR_WEIGHT
+    for at in range(len(line) - _GRAM + 1):
+        column = _place("g" + line[at : at + _GRAM])
+        weights[column] = weights.get(column, 0.0) + _GRAM_WEIGHT
     columns = np.fromiter(weights.keys(), np.intp, len(weights))
     return columns, np.log1p(np.fromiter(weights.values(), np.float32, len(weights)))
 
