@@ -1,14 +1,10 @@
-"""BudgetsService alone, over a SQLite store: in this process, or as one that can be killed.
-
-`python -m tests.torture.ledger_server PATH PORT` prints `ready` once it serves.
-"""
+"""BudgetsService alone, over a SQLite store: in this process, or as one that can be killed (see `nursery`)."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
+import os
 from contextlib import asynccontextmanager
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -26,6 +22,7 @@ from tests.torture import workload
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
 METADATA = (("authorization", "Bearer torture"),)
 CLIENT = Client("torture", token_digest("torture"), frozenset({"*"}), frozenset({Scope.ADMIN}))
@@ -65,12 +62,7 @@ async def serving(path: Path, port: int = 0, limit: int = 2**60) -> AsyncIterato
 
 
 async def main(path: Path, port: int, limit: int) -> None:
-    """Serve until killed."""
-    workload.quiet()
+    """Serve until killed; tell the process id once serving."""
     async with serving(path, port, limit):
-        print("ready", flush=True)
+        print(f"ready {os.getpid()}", flush=True)
         await asyncio.Event().wait()
-
-
-if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))

@@ -6,7 +6,6 @@ import asyncio
 import random
 import shutil
 import signal
-import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -20,9 +19,12 @@ from tests.torture import shim
 from tests.torture.figure import Figure, span
 from tests.torture.history import Done, check, entries
 from tests.torture.ledger_server import METADATA
+from tests.torture.nursery import READY_SECONDS, nursery
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.torture.nursery import Nursery, Server
 
 PROMISE = "histories of reserve, settle, void and reads, with kills and pauses, are serializable"
 FULL = 200
@@ -33,7 +35,6 @@ LIMIT = 20_000
 PATIENCE = 2.0
 """Seconds after which a client gives up: its operation may or may not have happened."""
 
-READY_SECONDS = 60.0
 DAILY = budgets_pb2.BUDGET_PERIOD_DAILY
 
 
@@ -41,24 +42,24 @@ async def run(n: int, seed: int) -> Figure:
     """Record and check `n` histories; the short form has one of 300 operations."""
     hits: Counter[str] = Counter()
     failures: list[str] = []
-    for each in range(seed, seed + n):
-        folder = shim.scratch()
-        try:
-            found = await one_history(
-                folder / "state.sqlite", each, OPERATIONS if n > SHORT else SHORT_OPERATIONS, hits
-            )
-        finally:
-            shutil.rmtree(folder)
-        failures += [f"seed {each}: {fault}" for fault in found]
+    operations = OPERATIONS if n > SHORT else SHORT_OPERATIONS
+    async with nursery() as servers:
+        for each in range(seed, seed + n):
+            folder = shim.scratch()
+            try:
+                found = await one_history(servers, folder / "state.sqlite", each, operations, hits)
+            finally:
+                shutil.rmtree(folder)
+            failures += [f"seed {each}: {fault}" for fault in found]
     return Figure(n, span(seed, n), failures, dict(sorted(hits.items())))
 
 
-async def one_history(path: Path, seed: int, operations: int, hits: Counter[str]) -> list[str]:
+async def one_history(servers: Nursery, path: Path, seed: int, operations: int, hits: Counter[str]) -> list[str]:
     """Let clients work while the server is killed and frozen, then read the entries and check."""
     dice = random.Random(seed)
     port = free_port()
     history = History()
-    server = await start(path, port)
+    server = await servers.start(path, port, LIMIT)
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=CHANNEL) as channel:
         stub = budgets_pb2_grpc.BudgetsServiceStub(channel)
         clients = [
@@ -68,10 +69,9 @@ async def one_history(path: Path, seed: int, operations: int, hits: Counter[str]
         shares = sorted(dice.random() * 0.7 for _ in range(dice.randrange(1, 4)))
         for share in shares:
             await history.reaches(int(operations * share))
-            server = await hurt(server, path, port, dice, hits)
+            server = await hurt(servers, server, path, port, dice, hits)
         await asyncio.gather(*clients)
-    server.send_signal(signal.SIGKILL)
-    await server.wait()
+    await server.kill()
     for each in history:
         hits[f"{each.what} {each.told}"] += 1
     return check(history, await entries(path), LIMIT)
@@ -101,30 +101,18 @@ class History(list[Done]):
             await asyncio.wait_for(event.wait(), READY_SECONDS)
 
 
-async def start(path: Path, port: int) -> asyncio.subprocess.Process:
-    """Start a server that can be killed, and wait until it serves."""
-    words = [sys.executable, "-m", "tests.torture.ledger_server", str(path), str(port), str(LIMIT)]
-    server = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
-    assert server.stdout is not None
-    line = await asyncio.wait_for(server.stdout.readline(), READY_SECONDS)
-    if line != b"ready\n":
-        raise RuntimeError("the ledger's server did not start")
-    return server
-
-
 async def hurt(
-    server: asyncio.subprocess.Process, path: Path, port: int, dice: random.Random, hits: Counter[str]
-) -> asyncio.subprocess.Process:
+    servers: Nursery, server: Server, path: Path, port: int, dice: random.Random, hits: Counter[str]
+) -> Server:
     """Kill and restart, or freeze for a moment."""
     if dice.random() < 0.6:
         hits["kills"] += 1
-        server.send_signal(signal.SIGKILL)
-        await server.wait()
-        return await start(path, port)
+        await server.kill()
+        return await servers.start(path, port, LIMIT)
     hits["pauses"] += 1
-    server.send_signal(signal.SIGSTOP)
+    server.send(signal.SIGSTOP)
     await asyncio.sleep(dice.random() * 0.3)
-    server.send_signal(signal.SIGCONT)
+    server.send(signal.SIGCONT)
     return server
 
 
