@@ -10,6 +10,8 @@ import sqlalchemy as sa
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND: Final = timedelta(microseconds=1)
+ESCAPE: Final = "\U0010ffff"
+"""A code point that Unicode keeps from ever meaning anything; where it comes all the same it is written in two too."""
 
 
 class Instant(sa.types.TypeDecorator[datetime]):
@@ -27,6 +29,25 @@ class Instant(sa.types.TypeDecorator[datetime]):
         """Turn the number back."""
         del dialect
         return None if value is None else EPOCH + timedelta(microseconds=int(value))
+
+
+class Words(sa.types.TypeDecorator[str]):
+    """Text from outside, whatever it holds. PostgreSQL has no NUL in text, so it is written in two characters there."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        """Hide NUL where the database refuses it."""
+        if value is None or dialect.name != "postgresql":
+            return value
+        return value.replace(ESCAPE, f"{ESCAPE}1").replace("\x00", f"{ESCAPE}0")
+
+    def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> str | None:
+        """Bring it back."""
+        if value is None or dialect.name != "postgresql":
+            return value
+        return value.replace(f"{ESCAPE}0", "\x00").replace(f"{ESCAPE}1", ESCAPE)
 
 
 class Json(sa.types.TypeDecorator[Any]):

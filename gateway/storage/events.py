@@ -24,6 +24,7 @@ EPOCH_BYTES: Final = 6
 KEPT_EVENTS: Final = 2_000
 """Events of one stream that can be replayed; a reader further behind is told `resync`."""
 TRIM_EVERY: Final = 64
+TRIMMED_AT_ONCE: Final = 1_000
 ERASED: Final = "erased"
 """The channel of emptied events, which no reader takes."""
 
@@ -73,6 +74,11 @@ class Events:
             assert found is not None
         return StreamPosition(found["epoch"], found["head"], found["trimmed"])
 
+    async def heads(self, stream_ids: Sequence[str]) -> Mapping[str, int]:
+        """Tell how far those of the streams go that exist."""
+        query = sa.select(streams.c.id, streams.c.head).where(streams.c.id.in_(stream_ids))
+        return {row["id"]: int(row["head"]) for row in await self._connection.rows(query)}
+
     async def after(self, stream_id: str, offset: int, limit: int) -> Sequence[StoredEvent]:
         """Read at most `limit` events that follow `offset`, in order."""
         query = (
@@ -106,15 +112,19 @@ class Events:
         await self._connection.run(sa.delete(streams).where(streams.c.id == stream_id))
 
     async def trim_before(self, instant: datetime) -> int:
-        """Forget events older than `instant` in all streams; tells how many went."""
+        """Forget events older than `instant`, in at most `TRIMMED_AT_ONCE` streams; tells how many went."""
         old = (
             sa.select(events.c.stream_id, sa.func.max(events.c.offset).label("last"))
             .where(events.c.created_at < instant)
             .group_by(events.c.stream_id)
+            .limit(TRIMMED_AT_ONCE)
         )
+        last = {row["stream_id"]: row["last"] for row in await self._connection.rows(old)}
+        # A stream that someone writes to now is left for the next time: nobody waits for a tidying of everything.
+        free = sa.select(streams.c.id).where(streams.c.id.in_(last)).with_for_update(skip_locked=True)
         gone = 0
-        for row in await self._connection.rows(old):
-            gone += await self._trim(row["stream_id"], row["last"])
+        for row in await self._connection.rows(free):
+            gone += await self._trim(row["id"], last[row["id"]])
         return gone
 
     async def _trim(self, stream_id: str, up_to: int) -> int:

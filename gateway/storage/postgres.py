@@ -193,6 +193,9 @@ class PostgresStore:
 
 
 async def _take_back(connection: AsyncConnection) -> None:
+    if connection.invalidated:  # lost, and with it the transaction
+        await connection.close()
+        return
     try:
         await connection.execute(sa.text("ROLLBACK"))
     except FOREIGN:

@@ -27,6 +27,8 @@ LOST: Final[tuple[type[BaseException], ...]] = (
     asyncpg.CrashShutdownError,
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.InterfaceError,
+    # What the driver says of a connection that ended while it lay idle, when it has not yet seen the end of it.
+    asyncpg.InternalClientError,
     ConnectionError,
 )
 

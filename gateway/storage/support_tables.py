@@ -6,7 +6,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from gateway.storage.columns import Instant, Json
+from gateway.storage.columns import Instant, Json, Words
 from gateway.storage.tables import metadata
 
 tickets: Final = sa.Table(
@@ -23,7 +23,7 @@ tickets: Final = sa.Table(
     sa.Column("updated_at", Instant, nullable=False),
     sa.Column("resolved_at", Instant),
     sa.Column("summary_state", sa.Text, nullable=False),
-    sa.Column("summary", sa.Text, nullable=False),
+    sa.Column("summary", Words, nullable=False),
     sa.CheckConstraint("state IN ('OPEN', 'IN_PROGRESS', 'RESOLVED')", name="state_known"),
     sa.CheckConstraint("(state = 'RESOLVED') = (resolved_at IS NOT NULL)", name="resolved_has_instant"),
     # Whatever races, a conversation has one ticket that people work on.
@@ -129,7 +129,7 @@ attachments: Final = sa.Table(
     sa.Column("size", sa.BigInteger, nullable=False),
     sa.Column("sha256", sa.LargeBinary, nullable=False),
     # What a document says; empty for an image.
-    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("text", Words, nullable=False),
     sa.Column("truncated", sa.Boolean, nullable=False),
     sa.Column("created_at", Instant, nullable=False, index=True),
     sa.CheckConstraint("kind IN ('image', 'document')", name="kind_known"),

@@ -9,7 +9,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from gateway.storage.columns import Instant, Json
+from gateway.storage.columns import Instant, Json, Words
 
 metadata: Final = sa.MetaData(
     naming_convention={
@@ -78,7 +78,7 @@ messages: Final = sa.Table(
     sa.Column("position", sa.BigInteger, nullable=False),
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("kind", sa.Text),
-    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("text", Words, nullable=False),
     sa.Column("server_text", Json),
     sa.Column("language", sa.Text, nullable=False),
     sa.Column("turn_id", sa.Text),

@@ -203,7 +203,7 @@ async def test_a_message_comes_back_as_it_was(store, conversation):
         position=1,
         role=Role.AI,
         kind=Kind.ANSWER,
-        text="É\u2028👩‍👩‍👧 \r\n",
+        text="É\u2028👩‍👩‍👧 \r\n\x00\U0010ffff0",
         created_at=NOW,
         server_text=ServerText("support_notice_truncated", {"a": "b"}),
         language="fr",
