@@ -42,8 +42,10 @@ async def _background(app: web.Application) -> AsyncIterator[None]:
         asyncio.create_task(upkeep.tidy_for_ever(services.store, services.clock), name="upkeep"),
         asyncio.create_task(support.presence.serve(), name="presence leases"),
         asyncio.create_task(sweep_for_ever(support.attachments, services.clock), name="attachments"),
-        asyncio.create_task(support.summaries.take_up(), name="summaries"),
+        asyncio.create_task(support.summaries.serve(), name="summaries"),
     ]
+    if services.relay is not None:
+        tasks.append(asyncio.create_task(services.relay.serve(), name="relay"))
     yield
     for task in tasks:
         task.cancel()

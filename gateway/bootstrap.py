@@ -19,6 +19,8 @@ from gateway.attachments.shelf import Shelf
 from gateway.cli import commands
 from gateway.cli.keepers import LocalKeeper, RemoteKeeper
 from gateway.events.hub import Hub
+from gateway.events.local_exchange import LocalExchange
+from gateway.events.relay import Relay
 from gateway.identity import operator
 from gateway.identity.limits import Rate
 from gateway.identity.origins import HostGuard
@@ -34,18 +36,24 @@ from gateway.web.support import open_support
 from shared import logs, metrics
 from shared.addresses import split_address
 from shared.clock import SystemClock
-from shared.errors import SettingsError
+from shared.errors import NotReady, SettingsError
 from shared.logs import logger
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from gateway.events.exchange import Exchange
     from gateway.settings import GatewaySettings, Installation
+    from gateway.storage.contract import EventSink, Store
+    from shared.clock import Clock
 
 ATTACHMENTS: Final = "attachments"
 STATIC: Final = Path(__file__).resolve().parent / "static"
 CONNECT_S: Final = 2.0
+DATABASE_WAIT_S: Final = 60.0
+"""How long a database that starts beside us may take to come."""
+DATABASE_POLL_S: Final = 1.0
 REQUEST_GRACE_S: Final = 5.0
 """How long open requests may take to end once the turns are over and the streams are let go."""
 
@@ -83,7 +91,7 @@ async def _operate(installation: Installation, arguments: argparse.Namespace) ->
         return
     async with AsyncExitStack() as stack:
         clock = SystemClock()
-        store = await open_sqlite(installation.own_dir, clock, Hub(HttpEncoder(installation.projects), clock))
+        store = await _open_store(installation, clock, Hub(HttpEncoder(installation.projects), clock))
         stack.push_async_callback(store.close)
         staff = StaffService(store, clock)
         stack.callback(staff.close)
@@ -130,13 +138,17 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
     hub = Hub(HttpEncoder(installation.projects), clock)
     assistant = GrpcAssistant(settings.ai_address, _token(installation), _credentials(settings))
     stack.push_async_callback(assistant.close)
-    store = await open_sqlite(installation.own_dir, clock, hub)
+    relay = None if settings.database_url is None else Relay(hub, _exchange(settings, clock), clock)
+    store = await _open_store(installation, clock, relay or hub)
     stack.push_async_callback(store.close)
     hub.bind(store)
+    if relay is not None:
+        stack.push_async_callback(relay.close)
+        relay.bind(store)
     pending = Clarifications(clock)
     support = open_support(
         store,
-        hub,
+        relay or hub,
         assistant,
         ChildDarkroom(),
         clock=clock,
@@ -146,7 +158,7 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
     )
     stack.push_async_callback(support.close)
     turns = TurnService(
-        store, assistant, hub, clock, desk=support.tickets, enclosures=support.attachments, pending=pending
+        store, assistant, relay or hub, clock, desk=support.tickets, enclosures=support.attachments, pending=pending
     )
     support.meet(turns)
     return Services(
@@ -154,6 +166,7 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
         sessions=SessionService(store, clock),
         turns=turns,
         hub=hub,
+        relay=relay,
         assistant=assistant,
         projects=installation.projects,
         limits=Limits(_limits(settings), clock),
@@ -164,6 +177,38 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
         pending=pending,
         trusted_proxies=installation.trusted_proxies,
     )
+
+
+def _exchange(settings: GatewaySettings, clock: Clock) -> Exchange:
+    if settings.redis_url is None:
+        return LocalExchange()
+    from gateway.events.redis_exchange import RedisExchange
+
+    return RedisExchange(settings.redis_url.get_secret_value(), settings.redis_prefix, clock)
+
+
+async def _open_store(installation: Installation, clock: Clock, sink: EventSink) -> Store:
+    """Open the store that the settings name. A database that is not there yet is waited for, `DATABASE_WAIT_S` long.
+
+    Raises:
+        SettingsError: it cannot be opened.
+        NotReady: the database did not come.
+    """
+    url = installation.settings.database_url
+    if url is None:
+        return await open_sqlite(installation.own_dir, clock, sink)
+    from gateway.storage.postgres import open_postgres
+
+    ends = clock.monotonic() + DATABASE_WAIT_S
+    while True:
+        try:
+            connections = installation.settings.database_connections
+            return await open_postgres(url.get_secret_value(), clock, sink, connections=connections)
+        except NotReady as exc:
+            if clock.monotonic() >= ends:
+                raise
+            log.warning("database_awaited", reason=exc.message)
+        await clock.sleep(DATABASE_POLL_S)
 
 
 async def _listen(runner: web.AppRunner, address: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -27,6 +28,8 @@ PREFIX: Final = "PASSEUR_GATEWAY_"
 LONGEST_GRACE_S: Final = 600.0
 MOST: Final = 1_000_000
 UNIX: Final = "unix:"
+DATABASE_SCHEMES: Final = ("postgresql", "postgres")
+REDIS_SCHEMES: Final = ("redis", "rediss")
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 
 
@@ -65,6 +68,20 @@ class GatewaySettings(BaseSettings):
 
     ai_tls_key: Path | None = None
     """Its private key, PEM."""
+
+    database_url: SecretStr | None = None
+    """`postgresql://user:password@host/name` where several gateways share one database; unset: a SQLite file in the
+    data folder, for one gateway. Those that share it need one folder for `attachments/` too."""
+
+    database_connections: int = Field(default=10, ge=2, le=200)
+    """Connections to PostgreSQL that one gateway may have, and so transactions at the same time."""
+
+    redis_url: SecretStr | None = None
+    """`redis://…` or `rediss://…` (TLS) by which gateways that share a database tell each other at once; unset, they
+    look into the database every second, and text in progress is seen through the gateway that runs the turn only."""
+
+    redis_prefix: str = Field(default="passeur", pattern=r"^[A-Za-z0-9_.:-]{1,64}$")
+    """What our names in Redis begin with; another for each installation that shares it."""
 
     grace_s: float = Field(default=20.0, ge=0, le=LONGEST_GRACE_S)
     """Seconds that running turns may take to finish after SIGTERM; the others go on at the next start."""
@@ -136,6 +153,7 @@ def read(
     if settings.metrics_address and not is_loopback(_host(settings.metrics_address, "METRICS_ADDRESS", faults) or ""):
         faults.append(f"{PREFIX}METRICS_ADDRESS: {settings.metrics_address} is not loopback; metrics carry no login")
     faults += _tls_faults(settings)
+    faults += _shared_faults(settings)
     if faults:
         raise SettingsError(faults)
     hosts = {name.strip() for name in settings.hosts.split(",") if name.strip()}
@@ -188,6 +206,23 @@ def _tls_faults(settings: GatewaySettings) -> list[str]:
     faults = [f"{PREFIX}{name}: set it too; the three go together" for name, path in files.items() if path is None]
     unreadable = [(name, path) for name, path in files.items() if path is not None and not path.is_file()]
     return faults + [f"{PREFIX}{name}: {path} is not a readable file" for name, path in unreadable]
+
+
+def _shared_faults(settings: GatewaySettings) -> list[str]:
+    """Check what several gateways share."""
+    faults: list[str] = []
+    database, redis = settings.database_url, settings.redis_url
+    if database is not None and database.get_secret_value().partition("://")[0] not in DATABASE_SCHEMES:
+        faults.append(f"{PREFIX}DATABASE_URL: must begin with postgresql://; leave it unset for SQLite")
+    if database is not None and find_spec("asyncpg") is None:
+        faults.append(f"{PREFIX}DATABASE_URL: PostgreSQL needs asyncpg: pip install 'passeur[postgres]'")
+    if redis is not None and redis.get_secret_value().partition("://")[0] not in REDIS_SCHEMES:
+        faults.append(f"{PREFIX}REDIS_URL: must begin with redis:// or rediss://")
+    if redis is not None and find_spec("redis") is None:
+        faults.append(f"{PREFIX}REDIS_URL: Redis needs its client: pip install 'passeur[redis]'")
+    if redis is not None and database is None:
+        faults.append(f"{PREFIX}REDIS_URL: is of use only to gateways that share a database: set DATABASE_URL too")
+    return faults
 
 
 def _networks(text: str, faults: list[str]) -> tuple[IPv4Network | IPv6Network, ...]:

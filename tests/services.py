@@ -150,3 +150,65 @@ def postgres() -> Iterator[Postgres]:
             yield server
         finally:
             server.stop()
+
+
+@dataclass
+class RedisServer:
+    """A running Redis that keeps nothing over a restart."""
+
+    folder: Path
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        """Start and wait until it answers."""
+        settings = {"bind": "127.0.0.1", "port": str(self.port), "save": "", "appendonly": "no", "dir": self.folder}
+        options = [part for name, value in settings.items() for part in (f"--{name}", str(value))]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                ["redis-server", *options], stdout=log, stderr=log, start_new_session=True, **as_user()
+            )
+        wait_for_port(self.port, self.process)
+
+    def stop(self, how: signal.Signals = signal.SIGKILL) -> None:
+        """Stop; what it held is gone."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(how)
+            self.process.wait(START_SECONDS)
+
+
+def wait_for_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until somebody listens, and the process that should still lives.
+
+    Raises:
+        ServiceMissing: it ended, or nobody listens in time.
+    """
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise ServiceMissing(f"{process.args} did not start")
+        time.sleep(POLL_SECONDS)
+
+
+@contextlib.contextmanager
+def redis() -> Iterator[RedisServer]:
+    """Run a private Redis.
+
+    Raises:
+        ServiceMissing: it is not installed, or does not start.
+    """
+    if shutil.which("redis-server") is None:
+        raise ServiceMissing("Redis is not installed (Debian: redis-server)")
+    with private_folder("passeur-redis-") as folder:
+        server = RedisServer(folder, free_port())
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()

@@ -70,6 +70,22 @@ class Sink(Protocol):
         ...
 
 
+class Watcher(Protocol):
+    """Told of what concerns other gateways: which streams have readers here, and what running text they were sent."""
+
+    def followed(self, stream_id: str) -> None:
+        """A stream has its first reader here."""
+        ...
+
+    def left(self, stream_id: str) -> None:
+        """A stream's last reader here has left."""
+        ...
+
+    def told(self, running: Running, event_type: str, data: Mapping[str, Any]) -> None:
+        """Running text or a step went to the readers here, coalesced as they had it."""
+        ...
+
+
 class Audience(Protocol):
     """Chooses, for one reader of a stream that many share, what they see of it."""
 

@@ -22,7 +22,7 @@ from shared.logs import logger
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from gateway.events.contract import Audience, Encoder, Running, Sink
+    from gateway.events.contract import Audience, Encoder, Running, Sink, Watcher
     from gateway.storage.contract import Store, StoredEvent, StreamPosition
     from shared.clock import Clock
 
@@ -61,6 +61,7 @@ class Hub:
         self._texts: dict[str, RunningText] = {}
         self._flushed_at: dict[str, float] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self.watcher: Watcher | None = None
         self.cut_count = 0
         self.resync_count = 0
 
@@ -90,6 +91,8 @@ class Hub:
         reader = Reader(stream_id, sink, language, channels, turn_id, audience)
         stream = self._streams.setdefault(stream_id, _Stream())
         stream.readers[id(reader)] = reader
+        if self.watcher is not None and len(stream.readers) == 1:
+            self.watcher.followed(stream_id)
         try:
             position = await self._position(stream_id)
             stream.head = max(stream.head, position.head)
@@ -102,6 +105,10 @@ class Hub:
     def readers(self) -> int:
         """Count the readers of this process."""
         return sum(len(stream.readers) for stream in self._streams.values())
+
+    def followed(self) -> list[str]:
+        """Name the streams that have readers here."""
+        return [stream_id for stream_id, stream in self._streams.items() if stream.readers]
 
     async def ping_for_ever(self) -> None:
         """Write a comment to every live reader every `PING_S`, from one timer."""
@@ -134,6 +141,18 @@ class Hub:
                 if reader.state is State.LIVE and event.offset > reader.sent:
                     self._deliver(reader, event, encoded)
 
+    def behind(self, stream_id: str, head: int) -> int | None:
+        """Take note that a stream goes up to `head`, as another gateway says; those who catch up read that far.
+
+        Tells after which offset live readers lack events that must be handed to `committed`; None when none does.
+        """
+        stream = self._streams.get(stream_id)
+        if stream is None or not stream.readers:
+            return None
+        stream.head = max(stream.head, head)
+        least = min((each.sent for each in stream.readers.values() if each.state is State.LIVE), default=head)
+        return least if least < head else None
+
     def _deliver(self, reader: Reader, event: StoredEvent, encoded: dict[str, bytes]) -> None:
         if event.offset != reader.sent + 1 or reader.sink.buffered() > BUFFER_LIMIT:
             self._catch_up(reader)
@@ -148,6 +167,10 @@ class Hub:
             reader.finished.set()
 
     # ------------------------------------------------------------------ running text
+
+    def text_of(self, message_id: str) -> RunningText | None:
+        """Read a message that is being written."""
+        return self._texts.get(message_id)
 
     def begin(self, running: Running) -> None:
         """Announce that a message is being written."""
@@ -223,6 +246,8 @@ class Hub:
                 if encoded is None:
                     encoded = self._encoder.passing(event_type, data)
                 reader.sink.write(encoded)
+        if self.watcher is not None:
+            self.watcher.told(running, event_type, data)
 
     # ------------------------------------------------------------------ catching up
 
@@ -301,7 +326,8 @@ class Hub:
             reader.task.cancel()
         stream = self._streams.get(reader.stream_id)
         if stream is not None:
-            stream.readers.pop(id(reader), None)
+            if stream.readers.pop(id(reader), None) and not stream.readers and self.watcher is not None:
+                self.watcher.left(reader.stream_id)
             self._forget_if_idle(reader.stream_id, stream)
 
     def _forget_if_idle(self, stream_id: str, stream: _Stream) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.web.answers import answer
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 OK: Final = 200
 UNAVAILABLE: Final = 503
+PROBE_S: Final = 1.5
+"""How long the store may take to show that it works; readiness flips within 2 s."""
+APART: Final = "Other gateways are not heard: streams follow the database every second."
 
 
 async def alive(request: web.Request) -> web.Response:
@@ -34,19 +38,33 @@ async def ready(request: web.Request) -> web.Response:
     if gateway["state"] == "down":
         return answer({"state": "down", "dependencies": {"gateway": gateway}}, UNAVAILABLE)
     if request.query.get("of") == "gateway":
-        return answer({"state": "ready", "dependencies": {"gateway": gateway}})
+        return answer({"state": gateway["state"], "dependencies": {"gateway": gateway}})
     seen = await services.assistant.readiness()
     dependencies = {"gateway": gateway, "ai_server": {"state": seen.state, "reasons": list(seen.reasons)}}
     if not seen.reachable or seen.state == "down":
         return answer({"state": "degraded", "dependencies": dependencies}, UNAVAILABLE)
-    return answer({"state": seen.state, "dependencies": dependencies}, OK)
+    state = gateway["state"] if seen.state == "ready" else seen.state
+    return answer({"state": state, "dependencies": dependencies}, OK)
 
 
 async def _gateway(services: Services) -> dict[str, Any]:
     if services.lifecycle.draining:
         return {"state": "down", "reasons": ["The gateway is stopping."]}
+    # A transaction on a database that hangs ends late whatever becomes of us, so it has a task of its own.
+    probing = asyncio.create_task(_probe(services), name="readiness")
+    await asyncio.wait({probing}, timeout=PROBE_S)
+    reason = probing.result() if probing.done() else f"The database did not answer within {PROBE_S:g} s."
+    if reason is not None:
+        return {"state": "down", "reasons": [reason]}
+    if services.relay is not None and services.relay.broken:
+        return {"state": "degraded", "reasons": [APART]}
+    return {"state": "ready", "reasons": []}
+
+
+async def _probe(services: Services) -> str | None:
+    """Tell why nothing can be stored; None when it can."""
     try:
         async with services.store.transaction():
-            return {"state": "ready", "reasons": []}
+            return None
     except NotReady as exc:
-        return {"state": "down", "reasons": [exc.message]}
+        return exc.message

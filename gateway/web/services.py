@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gateway.assistant.contract import Assistant
     from gateway.events.hub import Hub
+    from gateway.events.relay import Relay
     from gateway.identity.origins import HostGuard
     from gateway.identity.projects import Projects
     from gateway.identity.sessions import SessionService
@@ -75,6 +76,8 @@ class Services:
     static: Path
     support: Support
     pending: Clarifications
+    relay: Relay | None = None
+    """Joins this gateway with others on the same database; None where it is alone."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     metrics: GatewayMetrics = field(default_factory=GatewayMetrics)

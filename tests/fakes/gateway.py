@@ -11,7 +11,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aiohttp import web
@@ -20,11 +20,15 @@ from gateway.app import build_app
 from gateway.assistant.contract import Citation, Outcome, Passage, Question, Result, Step, TurnEvent
 from gateway.attachments.contract import Darkroom
 from gateway.attachments.darkroom import ChildDarkroom
+from gateway.events.exchange import Exchange
 from gateway.events.hub import Hub
+from gateway.events.relay import Relay
 from gateway.identity.origins import HostGuard
 from gateway.identity.projects import Project, Projects, PublicKey
 from gateway.identity.sessions import SessionService, digest
 from gateway.pending.service import Clarifications
+from gateway.storage.contract import Store
+from gateway.storage.postgres import open_postgres
 from gateway.storage.sqlite import open_sqlite
 from gateway.storage.staff import StaffMember, StaffRole
 from gateway.turns.service import TurnService
@@ -90,6 +94,14 @@ def demo_script(question: Question) -> Sequence[TurnEvent | Pause | ProviderOver
     return answering(ANSWER, citations=CITATIONS, pace_s=0.25 if "lent" in asked or "slow" in asked else 0.03)
 
 
+@dataclass(frozen=True)
+class Shared:
+    """What a gateway shares with others."""
+
+    database_url: str
+    exchange: Exchange
+
+
 @asynccontextmanager
 async def open_services(
     folder: Path,
@@ -100,21 +112,28 @@ async def open_services(
     projects: Sequence[Project] = (DEMO,),
     static: Path = STATIC,
     darkroom: Darkroom | None = None,
+    shared: Shared | None = None,
 ) -> AsyncIterator[Services]:
-    """Open a gateway's services on a private folder."""
+    """Open a gateway's services on a private folder, or on what it shares with other gateways."""
     clock = clock or SystemClock()
     known = Projects(projects)
     hub = Hub(HttpEncoder(known), clock)
-    store = await open_sqlite(folder, clock, hub)
+    relay = None if shared is None else Relay(hub, shared.exchange, clock)
+    if shared is None:
+        store: Store = await open_sqlite(folder, clock, hub)
+    else:
+        store = await open_postgres(shared.database_url, clock, relay or hub)
     hub.bind(store)
+    if relay is not None:
+        relay.bind(store)
     pending = Clarifications(clock)
     support = open_support(
-        store, hub, assistant, darkroom or ChildDarkroom(), clock=clock, folder=folder / "attachments",
+        store, relay or hub, assistant, darkroom or ChildDarkroom(), clock=clock, folder=folder / "attachments",
         pending=pending,
         operator_token_hash=digest(OPERATOR_TOKEN),
     )  # fmt: skip
     turns = TurnService(
-        store, assistant, hub, clock, desk=support.tickets, enclosures=support.attachments, pending=pending
+        store, assistant, relay or hub, clock, desk=support.tickets, enclosures=support.attachments, pending=pending
     )
     support.meet(turns)
     services = Services(
@@ -122,6 +141,7 @@ async def open_services(
         sessions=SessionService(store, clock),
         turns=turns,
         hub=hub,
+        relay=relay,
         assistant=assistant,
         projects=known,
         limits=Limits(limits or LimitSettings(), clock),
@@ -137,6 +157,8 @@ async def open_services(
         await turns.close(grace_s=0)
         await support.close()
         await assistant.close()
+        if relay is not None:
+            await relay.close()
         await store.close()
 
 
@@ -152,9 +174,9 @@ async def staff_member(
 
 
 @asynccontextmanager
-async def serving(services: Services, port: int = 0) -> AsyncIterator[str]:
-    """Serve them on loopback and tell the address."""
-    runner = web.AppRunner(build_app(services), handler_cancellation=True, access_log=None, shutdown_timeout=2)
+async def serving(services: Services, port: int = 0, *, cancels: bool = True) -> AsyncIterator[str]:
+    """Serve them on loopback and tell the address. `cancels`: whether a handler ends with its client's connection."""
+    runner = web.AppRunner(build_app(services), handler_cancellation=cancels, access_log=None, shutdown_timeout=2)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port)
     await site.start()

@@ -87,3 +87,19 @@ def test_a_language_that_the_server_does_not_speak_is_refused(tmp_path):
 
 def test_no_project_at_all_is_a_fault(tmp_path):
     assert any("holds no <project>/gateway.toml" in fault for fault in faults_of({}, tmp_path))
+
+
+def test_what_several_gateways_share_is_checked():
+    faults = "\n".join(faults_of({"database_url": "mysql://host/name", "redis_url": "http://host"}))
+    assert "DATABASE_URL: must begin with postgresql://" in faults
+    assert "REDIS_URL: must begin with redis://" in faults
+    [fault] = faults_of({"redis_url": "redis://host"})
+    assert "set DATABASE_URL too" in fault
+
+
+def test_a_database_password_is_in_no_fault_and_no_print():
+    secret = "hunter2-of-the-database"
+    faults = faults_of({"database_url": f"mysql://user:{secret}@host/name", "grace_s": "soon"})
+    assert secret not in "\n".join(faults)
+    read = settings.read({"database_url": f"postgresql://user:{secret}@host/name"}, projects_dir=DEMO)
+    assert secret not in repr(read)
