@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.conversation.model import Visitor
 from gateway.identity.entitlements import contexts_for
+from gateway.storage.again import again
 from shared.errors import Unauthenticated
 from shared.ids import new_id
 
@@ -82,15 +83,19 @@ class SessionService:
         """
         now = self._clock.now()
         contexts = contexts_for(proven.claims, project.entitlements, project.anonymous_contexts)
-        async with self._store.transaction() as tx:
-            known = await tx.visitors.by_subject(project.id, proven.user_id)
-            if known is None:
-                visitor = Visitor(new_id(now), project.id, proven.user_id, language, contexts, now)
-                await tx.visitors.add(visitor)
-            else:
-                visitor = replace(known, contexts=contexts)
-                await tx.visitors.set_contexts(visitor.id, contexts)
-            return await self._issue(tx, visitor, PROVEN_LIFE)
+
+        async def act() -> IssuedSession:
+            async with self._store.transaction() as tx:
+                known = await tx.visitors.by_subject(project.id, proven.user_id)
+                if known is None:
+                    visitor = Visitor(new_id(now), project.id, proven.user_id, language, contexts, now)
+                    await tx.visitors.add(visitor)
+                else:
+                    visitor = replace(known, contexts=contexts)
+                    await tx.visitors.set_contexts(visitor.id, contexts)
+                return await self._issue(tx, visitor, PROVEN_LIFE)
+
+        return await again(act, self._clock)
 
     async def renew(self, token: str, project: Project) -> IssuedSession:
         """Give the visitor of an old token a new one; the old one works for `RENEWED_GRACE` more.

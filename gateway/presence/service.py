@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gateway.conversation.model import staff_stream_id, visitor_stream_id
 from gateway.conversation.presence import Presence, Status, absent, declare, settle
 from gateway.conversation.unread import STAFF, id_of, kind_of
+from gateway.storage.again import again
 from gateway.storage.contract import NewEvent
 from shared.errors import NotReady
 from shared.ids import new_id
@@ -71,10 +72,14 @@ class PresenceService:
             NotReady: the store stayed busy.
         """
         now = self._clock.now()
-        async with self._store.transaction() as tx:
-            before = await tx.presence.get(person) or absent(person, project_id, now)
-            said = declare(before, chosen=chosen, product=product, consent=consent, telemetry=telemetry, now=now)
-            return await self._settle(tx, before, said)
+
+        async def act() -> Presence:
+            async with self._store.transaction() as tx:
+                before = await tx.presence.get(person) or absent(person, project_id, now)
+                said = declare(before, chosen=chosen, product=product, consent=consent, telemetry=telemetry, now=now)
+                return await self._settle(tx, before, said)
+
+        return await again(act, self._clock)
 
     async def of(self, people: tuple[str, ...]) -> dict[str, Presence]:
         """Read the presence of some people; those who were never here are absent from the answer.
@@ -112,11 +117,15 @@ class PresenceService:
 
     async def _count(self, person: str, project_id: str) -> None:
         now = self._clock.now()
-        try:
+
+        async def act() -> None:
             async with self._store.transaction() as tx:
                 await tx.presence.set_streams(person, self._owner, self._held.get(person, 0), now + LEASE)
                 before = await tx.presence.get(person) or absent(person, project_id, now)
                 await self._settle(tx, before, before)
+
+        try:
+            await again(act, self._clock)
         except NotReady as exc:
             log.warning("presence_not_counted", reason=exc.message)
 
@@ -146,9 +155,10 @@ async def _tell_of_staff(tx: Transaction, before: Presence, after: Presence) -> 
         return
     staff_id = id_of(after.person)
     event = NewEvent("admin.status", {"staff_id": staff_id, "status": after.seen.value}, "account")
-    await tx.events.append(staff_stream_id(after.project_id), event)
-    for visitor_id in await tx.tickets.visitors_of(staff_id):
+    # In the order in which every act takes streams, so that no two wait for each other: visitors', then the staff's.
+    for visitor_id in sorted(await tx.tickets.visitors_of(staff_id)):
         await tx.events.append(visitor_stream_id(visitor_id), event)
+    await tx.events.append(staff_stream_id(after.project_id), event)
 
 
 async def _tell_of_visitor(tx: Transaction, before: Presence, after: Presence) -> None:

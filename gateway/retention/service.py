@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from gateway.conversation.model import staff_stream_id, visitor_stream_id
 from gateway.conversation.texts import render
 from gateway.conversation.unread import visitor_reader
+from gateway.storage.again import again
 from gateway.storage.contract import NewEvent
 from shared.errors import NotFound
 from shared.logs import logger
@@ -106,13 +107,17 @@ class RecordsService:
         """
         if self.hush is not None:
             await self.hush.silence(conversation_id)
-        async with self._store.transaction() as tx:
-            conversation = await tx.conversations.get(conversation_id)
-            if conversation is None:
-                raise NotFound("There is no such conversation.")
-            theirs = await tx.attachments.of_visitor(conversation.visitor_id, FILES_LIMIT)
-            files = [each.id for each in theirs if each.conversation_id == conversation_id]
-            await _forget(tx, conversation)
+
+        async def act() -> list[str]:
+            async with self._store.transaction() as tx:
+                conversation = await tx.conversations.hold(conversation_id)
+                if conversation is None:
+                    raise NotFound("There is no such conversation.")
+                theirs = await tx.attachments.of_visitor(conversation.visitor_id, FILES_LIMIT)
+                await _forget(tx, conversation)
+                return [each.id for each in theirs if each.conversation_id == conversation_id]
+
+        files = await again(act, self._clock)
         await self._files.drop(files)
 
     async def delete_visitor(self, visitor_id: str, project_id: str | None = None) -> dict[str, int]:
@@ -129,21 +134,26 @@ class RecordsService:
         if self.hush is not None:
             for each in found:
                 await self.hush.silence(each.id)
-        async with self._store.transaction() as tx:
-            found = await tx.conversations.page(visitor_id, CONVERSATIONS_LIMIT)
-            files = [each.id for each in await tx.attachments.of_visitor(visitor_id, FILES_LIMIT)]
-            for each in found:
-                await _forget(tx, each)
-            await tx.presence.forget(visitor_reader(visitor_id))
-            notices = await tx.notifications.forget(visitor_reader(visitor_id))
-            await tx.keys.forget_scope(visitor_id)
-            await tx.events.forget_stream(visitor_stream_id(visitor_id))
-            await tx.events.erase_mentions(staff_stream_id(visitor.project_id), visitor_id)
-            await tx.visitors.delete(visitor_id)
+
+        async def act() -> tuple[int, list[str], int]:
+            async with self._store.transaction() as tx:
+                found = await tx.conversations.page(visitor_id, CONVERSATIONS_LIMIT)
+                files = [each.id for each in await tx.attachments.of_visitor(visitor_id, FILES_LIMIT)]
+                for each in found:
+                    await _forget(tx, each)
+                await tx.presence.forget(visitor_reader(visitor_id))
+                notices = await tx.notifications.forget(visitor_reader(visitor_id))
+                await tx.keys.forget_scope(visitor_id)
+                await tx.events.forget_stream(visitor_stream_id(visitor_id))
+                await tx.events.erase_mentions(staff_stream_id(visitor.project_id), visitor_id)
+                await tx.visitors.delete(visitor_id)
+                return len(found), files, notices
+
+        conversation_count, files, notices = await again(act, self._clock)
         await self._files.drop(files)
-        log.info("visitor_deleted", visitor_id=visitor_id, conversations=len(found), files=len(files))
+        log.info("visitor_deleted", visitor_id=visitor_id, conversations=conversation_count, files=len(files))
         return {
-            "conversation_count": len(found),
+            "conversation_count": conversation_count,
             "attachment_count": len(files),
             "notification_count": notices,
         }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from gateway.conversation.model import staff_stream_id, visitor_stream_id
 from gateway.conversation.unread import STAFF, VISITOR, counted_role, kind_of, staff_reader, visitor_reader
 from gateway.events import announcement
+from gateway.storage.again import again
 from gateway.storage.contract import NewEvent
 from gateway.tickets.audience import StaffAudience
 from gateway.tickets.telling import tell_looking, tell_ticket
@@ -41,9 +42,13 @@ class Attention:
         Raises:
             NotFound: the conversation or message is not there, or not theirs.
         """
-        async with self._store.transaction() as tx:
-            conversation = await self._of_visitor(tx, visitor, conversation_id)
-            return await self._read(tx, conversation, visitor_reader(visitor.id), message_id)
+
+        async def act() -> int:
+            async with self._store.transaction() as tx:
+                conversation = await self._of_visitor(tx, visitor, conversation_id)
+                return await self._read(tx, conversation, visitor_reader(visitor.id), message_id)
+
+        return await again(act, self._clock)
 
     async def staff_read(self, member: StaffMember, conversation_id: str, message_id: str) -> int:
         """Remember how far one of the staff has read, and tell how many messages of the visitor they have not.
@@ -51,9 +56,13 @@ class Attention:
         Raises:
             NotFound: the conversation or message is not there, or not for this person.
         """
-        async with self._store.transaction() as tx:
-            conversation = await conversation_for(tx, member, conversation_id)
-            return await self._read(tx, conversation, staff_reader(member.id), message_id)
+
+        async def act() -> int:
+            async with self._store.transaction() as tx:
+                conversation = await conversation_for(tx, member, conversation_id)
+                return await self._read(tx, conversation, staff_reader(member.id), message_id)
+
+        return await again(act, self._clock)
 
     async def _read(self, tx: Transaction, conversation: Conversation, reader: str, message_id: str) -> int:
         message = await tx.messages.get(message_id)
@@ -64,9 +73,9 @@ class Attention:
             await tx.notifications.mark_conversation_read(reader, conversation.id, now)
             event = announcement.read(conversation.id, reader, message.position, message.id)
             ticket = await tx.tickets.latest_in(conversation.id)
+            await tx.events.append(visitor_stream_id(conversation.visitor_id), _for_visitor(event, reader))
             if kind_of(reader) == STAFF or ticket is not None:
                 await tx.events.append(staff_stream_id(conversation.project_id), event)
-            await tx.events.append(visitor_stream_id(conversation.visitor_id), _for_visitor(event, reader))
             if ticket is not None and kind_of(reader) == VISITOR:
                 await tell_ticket(tx, ticket)
         position = await tx.read_markers.position(conversation.id, reader)

@@ -11,6 +11,7 @@ from gateway.conversation import escalation
 from gateway.conversation.escalation import SummaryState, Ticket, TicketState
 from gateway.conversation.model import Author, Role, ServerText
 from gateway.conversation.unread import staff_reader, visitor_reader
+from gateway.storage.again import again
 from gateway.storage.contract import KeyRecord
 from gateway.tickets.telling import notify, say, tell_ticket
 from shared.errors import FailedPrecondition, IdempotencyConflict, InvalidRequest, NotFound, NotReady
@@ -18,7 +19,7 @@ from shared.ids import new_id
 from shared.logs import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Callable
 
     from gateway.conversation.model import Conversation, Message, Visitor
     from gateway.storage.contract import Store
@@ -66,7 +67,7 @@ class TicketService:
             NotFound: the conversation is not there, or not theirs.
             IdempotencyConflict: the key came before for another conversation.
         """
-        return await self._act(self._escalate(visitor, conversation_id, key))
+        return await self._act(lambda: self._escalate(visitor, conversation_id, key))
 
     async def _escalate(self, visitor: Visitor, conversation_id: str, key: str | None) -> Escalated:
         digest = hashlib.sha256(f"escalate {conversation_id}".encode()).digest()
@@ -97,7 +98,7 @@ class TicketService:
         Raises:
             NotFound: the conversation is not there, or of another project.
         """
-        return await self._act(self._take_over(member, conversation_id))
+        return await self._act(lambda: self._take_over(member, conversation_id))
 
     async def _take_over(self, member: StaffMember, conversation_id: str) -> Escalated:
         async with self._store.transaction() as tx:
@@ -159,7 +160,7 @@ class TicketService:
             InvalidRequest: the assignee is nobody who works in this project.
             FailedPrecondition: the ticket is resolved.
         """
-        return await self._act(self._assign(member, ticket_id, assignee_id))
+        return await self._act(lambda: self._assign(member, ticket_id, assignee_id))
 
     async def _assign(self, member: StaffMember, ticket_id: str, assignee_id: str) -> TicketSight:
         now = self._clock.now()
@@ -189,7 +190,7 @@ class TicketService:
             FailedPrecondition: the ticket is resolved.
             IdempotencyConflict: the key came before with another body.
         """
-        return await self._act(self._reply(member, ticket_id, text, key))
+        return await self._act(lambda: self._reply(member, ticket_id, text, key))
 
     async def _reply(self, member: StaffMember, ticket_id: str, text: str, key: str | None) -> Message:
         now = self._clock.now()
@@ -220,7 +221,7 @@ class TicketService:
         Raises:
             NotFound: the ticket is not there, or of another project.
         """
-        return await self._act(self._resolve(member, ticket_id))
+        return await self._act(lambda: self._resolve(member, ticket_id))
 
     async def _resolve(self, member: StaffMember, ticket_id: str) -> TicketSight:
         now = self._clock.now()
@@ -244,7 +245,7 @@ class TicketService:
             NotFound: the ticket is not there, or of another project.
             FailedPrecondition: the conversation has a newer ticket that is open.
         """
-        sight, reopened = await self._act(self._reopen(member, ticket_id))
+        sight, reopened = await self._act(lambda: self._reopen(member, ticket_id))
         if reopened:
             await self._silence(sight.ticket.conversation_id)
         return sight
@@ -306,9 +307,9 @@ class TicketService:
         except NotReady as exc:
             log.warning("not_silenced", conversation_id=conversation_id, reason=exc.message)
 
-    async def _act(self, act: Coroutine[Any, Any, Done]) -> Done:
+    async def _act(self, act: Callable[[], Awaitable[Done]]) -> Done:
         """Do it to its end even when the caller leaves: what follows a commit must follow it."""
-        task = asyncio.create_task(act)
+        task = asyncio.create_task(again(act, self._clock))
         self._acts.add(task)
         task.add_done_callback(self._acts.discard)
         return await asyncio.shield(task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from gateway.assistant.contract import HistoryMessage, budget_user
@@ -25,6 +26,9 @@ RETRY_DELAYS_S: Final = (1.0, 5.0, 30.0, 120.0, 600.0)
 """Waits while the AI server cannot be reached; what it refuses is not asked again."""
 AT_ONCE: Final = 4
 TAKEN_UP_LIMIT: Final = 200
+TAKEN_UP_AFTER: Final = timedelta(minutes=15)
+"""How long another gateway may take over a summary, retries included. Two that ask get, and pay, one."""
+TAKE_UP_EVERY_S: Final = 60.0
 
 log = logger(__name__)
 
@@ -47,16 +51,29 @@ class Summaries:
             self._tasks[ticket.id] = task
             task.add_done_callback(lambda _: self._tasks.pop(ticket.id, None))
 
-    async def take_up(self) -> None:
-        """Make the summaries that an earlier process did not finish; call it once at start.
+    async def take_up(self, waiting_for: timedelta = timedelta(0)) -> None:
+        """Make the summaries that have been waiting for so long: whoever began them is gone.
 
         Raises:
             NotReady: the store stayed busy.
         """
         async with self._store.transaction() as tx:
             waiting = await tx.tickets.without_summary(TAKEN_UP_LIMIT)
+        until = self._clock.now() - waiting_for
         for ticket in waiting:
-            self.begin(ticket)
+            if ticket.opened_at <= until:
+                self.begin(ticket)
+
+    async def serve(self) -> None:
+        """Take up what processes that are gone have left, for ever."""
+        waiting_for = timedelta(0) if self._store.exclusive else TAKEN_UP_AFTER
+        while True:
+            try:
+                await self.take_up(waiting_for)
+                waiting_for = TAKEN_UP_AFTER
+            except NotReady as exc:
+                log.warning("summaries_not_taken_up", reason=exc.message)
+            await self._clock.sleep(TAKE_UP_EVERY_S)
 
     async def settled(self) -> None:
         """Wait until every summary that was begun is made or given up."""
