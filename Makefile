@@ -67,6 +67,9 @@ torture: dev services ## A promise under faults: P=P1 N=10000 SEED=1
 simulator: dev ## A provider on loopback that speaks every wire format and keeps an invoice
 	@$(BIN)/python -m tests.simulator
 
+images: dev ## Build passeur-ai and passeur-gateway with buildah, on a Debian made by debootstrap or PASSEUR_BASE=image
+	@$(BIN)/python scripts/images.py
+
 core:
 	@$(PYTHON) scripts/environment.py core
 
@@ -76,4 +79,4 @@ dev:
 services:
 	@$(BIN)/python scripts/install_services.py
 
-.PHONY: help run ingest test check lint types layers proto-fresh fmt proto lock eval bench torture simulator core dev services
+.PHONY: help run ingest test check lint types layers proto-fresh fmt proto lock eval bench torture simulator images core dev services

@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 UV = Path(sys.executable).parent / "uv"
 COMMON = ["pip", "compile", "--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--quiet"]
 DEV = ["--all-extras", "--group", "dev", "--constraint", "requirements/core.lock"]
+IMAGES = ["--all-extras", "--constraint", "requirements/dev.lock"]
 
 
 def resolve(name: str, *arguments: str) -> None:
@@ -19,9 +20,10 @@ def resolve(name: str, *arguments: str) -> None:
 
 
 def main() -> None:
-    """Resolve core, then everything else in agreement with it."""
+    """Resolve core, then everything else in agreement with it; images hold every extra and no tools."""
     resolve("core")
     resolve("dev", *DEV)
+    resolve("images", *IMAGES)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,68 @@
+"""What is shipped for several gateways fits the code: settings exist, images have no privileges and no registry."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ai_server import settings as ai_settings
+from gateway import settings as gateway_settings
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+DOCKERFILES = ("Dockerfile.ai", "Dockerfile.gateway")
+
+
+def filled(value: str) -> str:
+    """Fill variables in as compose does: their default, or a word."""
+    return re.sub(r"\$\{\w+(?::([-?])([^}]*))?\}", lambda match: match[2] if match[1] == "-" else "word", value)
+
+
+def variables(service: str, prefix: str) -> dict[str, str]:
+    given = COMPOSE["services"][service]["environment"]
+    return {name.removeprefix(prefix).lower(): filled(value) for name, value in given.items()}
+
+
+@pytest.mark.parametrize("service", ["gateway-1", "gateway-2"])
+def test_the_gateways_of_the_compose_file_have_settings_that_are_taken(service):
+    read = gateway_settings.read(variables(service, gateway_settings.PREFIX), projects_dir=ROOT / "projects")
+    assert read.settings.database_url is not None
+    assert read.settings.redis_url is not None
+
+
+def test_the_ai_server_of_the_compose_file_has_settings_that_are_taken():
+    assert ai_settings.read(variables("ai", ai_settings.PREFIX)).metrics_address == ""
+
+
+def test_our_containers_have_a_read_only_root_and_no_privileges():
+    for name in ("ai", "gateway-1", "gateway-2"):
+        service = COMPOSE["services"][name]
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+
+
+def test_the_ai_servers_socket_lies_in_a_volume_that_the_gateways_share():
+    for name in ("ai", "gateway-1", "gateway-2"):
+        assert "ai-socket:/run/passeur" in COMPOSE["services"][name]["volumes"]
+    for name, variable in zip(DOCKERFILES, ("PASSEUR_AI_ADDRESS", "PASSEUR_GATEWAY_AI_ADDRESS"), strict=True):
+        assert f"{variable}=unix:/run/passeur/ai.sock" in (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", DOCKERFILES)
+def test_an_image_names_no_registry_and_runs_as_nobody_special(name):
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    said = [line for line in lines if line and not line.startswith("#")]
+    assert said[:2] == ["ARG BASE", "FROM ${BASE}"]
+    assert "USER 10001:10001" in said
+    assert not re.search(r"https?://", "\n".join(lines))
+
+
+def test_nginx_passes_to_every_gateway_and_leaves_buffering_alone():
+    site = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
+    assert set(re.findall(r"server (gateway-\d+):8080", site)) == {
+        name for name in COMPOSE["services"] if "way" in name
+    }
+    assert "proxy_buffering" not in site
