@@ -28,7 +28,7 @@ TURNS = "integration/ai_server/test_turns.py::"
 LIFE = "integration/ai_server/test_life.py::"
 REFUSALS = "integration/ai_server/test_refusals.py::"
 PROCESS = "integration/ai_server/test_process.py::"
-STORE = "contracts/test_state_store.py::"
+CONTRACTS = "contracts/"
 GATEWAY = "integration/gateway/"
 SUPPORT = "integration/gateway/support/"
 SYNC = "unit/knowledge/test_sync.py::"
@@ -172,33 +172,46 @@ BEHAVIOURS = (
         "no-overspend",
         "Of racers for one budget, exactly as many are admitted as fit",
         "P3, S A1",
-        STORE + "test_of_eight_racers_for_one_call_exactly_one_is_admitted",
+        CONTRACTS + "test_admission.py::test_of_eight_racers_for_one_call_exactly_one_is_admitted",
     ),
     _b(
         "new-user-budget",
         "The first calls of a new user meet the budget made for them",
         "S A2",
-        STORE + "test_eight_first_calls_of_a_new_user_meet_the_budget_made_for_them",
+        CONTRACTS + "test_admission.py::test_eight_first_calls_of_a_new_user_meet_the_budget_made_for_them",
     ),
     _b(
         "resolve-once",
         "A reservation resolves once",
         "P4",
-        STORE + "test_another_cost_after_a_settlement_is_refused",
-        STORE + "test_a_void_after_a_settlement_is_refused",
+        CONTRACTS + "test_resolution.py::test_another_cost_after_a_settlement_is_refused",
+        CONTRACTS + "test_resolution.py::test_a_void_after_a_settlement_is_refused",
     ),
     _b(
         "unknown-not-free",
         "What was pending at start is held; an unknown cost is the ceiling, flagged",
         "P6",
-        STORE + "test_what_was_pending_at_start_is_held_and_resolved_once",
+        CONTRACTS + "test_resolution.py::test_what_was_pending_at_start_is_held_and_resolved_once",
         "unit/ledger/test_model.py::test_what_is_not_surely_known_costs_the_ceiling",
+    ),
+    _b(
+        "dead-servers",
+        "A server that died and never returns is noticed by a living one, its money held",
+        "I4",
+        "integration/storage/test_postgres.py::test_a_living_server_notices_one_that_died_and_never_returns",
+        "integration/storage/test_postgres.py::test_a_server_that_was_cut_off_for_a_moment_is_not_taken_for_dead",
+    ),
+    _b(
+        "global-budget",
+        "A budget over all projects is seeded from configuration, once",
+        "I4",
+        "unit/ai_settings/test_settings.py::test_a_global_budget_is_seeded_from_a_project_and_stands_for_no_project",
     ),
     _b(
         "midnight",
         "Budgets roll at local midnight, to the second",
         "S A11",
-        STORE + "test_a_budget_rolls_at_local_midnight_to_the_second",
+        CONTRACTS + "test_budgets.py::test_a_budget_rolls_at_local_midnight_to_the_second",
         "unit/storage/test_windows.py::test_a_day_in_paris_is_23_hours_when_summer_time_begins",
     ),
     _b(
@@ -212,7 +225,7 @@ BEHAVIOURS = (
         "cancel-safe",
         "A cancelled caller leaves no transaction open",
         "S D3",
-        STORE + "test_cancelled_callers_leave_complete_operations_behind",
+        CONTRACTS + "test_store_life.py::test_cancelled_callers_leave_complete_operations_behind",
         "contracts/test_gateway_store.py::test_a_cancelled_caller_leaves_no_transaction_open",
     ),
     _b(

@@ -23,7 +23,7 @@ from shared.ids import new_id
 from shared.logs import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Coroutine, Mapping
 
     from redis.asyncio.client import PubSub
 
@@ -37,6 +37,7 @@ HEARTBEAT_S: Final = 1.0
 """How often Redis is asked for a sign of life when there is nothing to tell."""
 FIRST_PAUSE_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 5.0
+SAID_AGAIN_S: Final = 0.1
 READ_AT_ONCE: Final = 100
 """Texts read in one call."""
 ENTRIES_AT_ONCE: Final = 500
@@ -74,6 +75,7 @@ class RedisExchange:
         self._outbox = Outbox(self._keys, self._member)
         self._spoken = asyncio.Event()
         self._followed: set[str] = set()
+        self._left: set[str] = set()
         self._changed = asyncio.Event()
         self._texts: dict[str, _Text] = {}
         self._unread: dict[str, None] = {}
@@ -111,6 +113,7 @@ class RedisExchange:
     def unfollow(self, stream_id: str) -> None:
         """Hear of it no longer."""
         self._followed.discard(stream_id)
+        self._left.add(stream_id)
         self._changed.set()
         for message_id, text in list(self._texts.items()):
             if text.running is not None and self._followed.isdisjoint(text.running.streams):
@@ -196,11 +199,11 @@ class RedisExchange:
             self.listener.joined()
             self._unread.update(dict.fromkeys(self._texts))
             await self._look_for_texts(joined)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._send_for_ever(), name="redis sender")
-                group.create_task(self._join_for_ever(pubsub, joined), name="redis channels")
-                group.create_task(self._hear_for_ever(pubsub), name="redis listener")
-                group.create_task(self._read_for_ever(), name="redis texts")
+            _heed_cancellation()
+            await _until_one_ends(
+                self._send_for_ever(), self._join_for_ever(pubsub, joined), self._hear_for_ever(pubsub),
+                self._read_for_ever(),
+            )  # fmt: skip
         finally:
             with suppress(*BROKEN):
                 await pubsub.aclose()
@@ -216,7 +219,6 @@ class RedisExchange:
 
     async def _send_for_ever(self) -> None:
         while True:
-            _heed_cancellation()
             with suppress(TimeoutError):
                 async with asyncio.timeout(HEARTBEAT_S):
                     await self._spoken.wait()
@@ -236,15 +238,17 @@ class RedisExchange:
 
     async def _join_for_ever(self, pubsub: PubSub, joined: set[str]) -> None:
         while True:
-            _heed_cancellation()
             await self._changed.wait()
             self._changed.clear()
             new, gone = self._followed - joined, joined - self._followed
+            # Whoever left and came back, as a page that reloads, has forgotten the texts but kept the channel.
+            back, self._left = self._left & joined & self._followed, set()
             if gone:
                 await pubsub.unsubscribe(*map(self._keys.channel, gone))
             if new:
                 await pubsub.subscribe(*map(self._keys.channel, new))
-                await self._look_for_texts(new)
+            if new or back:
+                await self._look_for_texts(new | back)
             joined.difference_update(gone)
             joined.update(new)
 
@@ -259,7 +263,6 @@ class RedisExchange:
 
     async def _hear_for_ever(self, pubsub: PubSub) -> None:
         while True:
-            _heed_cancellation()
             message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=None)
             if message is None or message["type"] != "message":
                 continue
@@ -279,11 +282,9 @@ class RedisExchange:
 
     async def _read_for_ever(self) -> None:
         while True:
-            _heed_cancellation()
             await self._named.wait()
             self._named.clear()
             while self._unread:
-                _heed_cancellation()
                 some = list(self._unread)[:READ_AT_ONCE]
                 for message_id in some:
                     del self._unread[message_id]
@@ -328,11 +329,25 @@ def _heed_cancellation() -> None:
     """Go when told to, where being told was swallowed.
 
     Before Python 3.12 `asyncio.wait_for`, by which the client sends, loses a cancellation that comes in the step in
-    which it ends; and a task group whose tasks broke while it was cancelled tells of the breaking alone.
+    which it ends (https://github.com/python/cpython/issues/86296).
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
+
+
+async def _until_one_ends(*works: Coroutine[Any, Any, None]) -> None:
+    """Run all until one breaks, end the others, and raise what broke; a cancellation that gets lost is said again."""
+    tasks = {asyncio.create_task(work, name=f"redis {work.__name__}") for work in works}
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        while pending := {task for task in tasks if not task.done()}:
+            for task in pending:
+                task.cancel()
+            await asyncio.wait(pending, timeout=SAID_AGAIN_S)
+    for task in done:
+        task.result()
 
 
 def _reason(group: BaseExceptionGroup[Exception]) -> str:

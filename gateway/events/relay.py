@@ -224,6 +224,8 @@ class Relay:
                     log.warning("events_of_others_not_read", reason=exc.message)
                     self._due.update(dict.fromkeys(some, 0))
                     await self._clock.sleep(FETCH_RETRY_S)
+                except Exception:  # one broken event must not end the hearing of all others; readers look again
+                    log.exception("events_of_others_broken", streams=some)
 
     async def _fetch(self, stream_ids: list[str]) -> None:
         """Hand live readers what they lack of some streams, at most `FETCH_BATCH` events of each at a time."""

@@ -18,7 +18,7 @@ from ai_server.storage.contract import Period, ReservationState
 from ai_server.storage.postgres import PostgresStateStore
 from shared.errors import AlreadyResolved, Conflict, NotReady
 from tests import services
-from tests.contracts.test_state_store import NOW, PROJECT, at_cost, call, project_budget, request_for
+from tests.contracts.builders import NOW, PROJECT, at_cost, call, project_budget, request_for
 from tests.fakes.clock import ManualClock
 from tests.waiting import eventually
 

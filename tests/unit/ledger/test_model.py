@@ -12,7 +12,7 @@ from ai_server.ledger.model import BudgetSeed, Ending
 from ai_server.storage.contract import Balance, Budget, BudgetScope, Period, ScopeKind
 from shared.errors import InvalidRequest
 from shared.usage import Usage
-from tests.contracts.test_state_store import NOW, PROJECT, USER
+from tests.contracts.builders import NOW, PROJECT, USER
 
 USED = Usage(input=10, output=5)
 

@@ -17,7 +17,7 @@ from ai_server.storage.sqlite_connection import guard, has_reset_bug, version_of
 from ai_server.storage.statements import Statement
 from shared.errors import BudgetExhausted, InvalidRequest, NotReady
 from shared.ids import new_id
-from tests.contracts.test_state_store import NOW, PROJECT, at_cost, call, project_budget, request_for
+from tests.contracts.builders import NOW, PROJECT, at_cost, call, project_budget, request_for
 from tests.fakes.clock import ManualClock
 
 
