@@ -187,6 +187,21 @@ async def test_who_no_longer_follows_is_told_that_the_text_is_gone_and_no_more(p
     await eventually(lambda: ("ended", message.message_id) in pair.heard_there.said, WITHIN_S)
 
 
+async def test_who_leaves_and_comes_back_at_once_hears_the_text_again(pair):
+    """A page that reloads."""
+    message = running("a")
+    await follow(pair, "a")
+    pair.here.begin(message)
+    pair.here.tell(message, "message.delta", {"start": 0, "text": "x"})
+    await eventually(lambda: len(of_message(pair.heard_there, message)) == 2, WITHIN_S)
+    pair.there.unfollow("a")
+    pair.there.follow("a")
+    words = ("running", message.message_id, "message.delta", {"start": 0, "text": "x"})
+    await eventually(lambda: pair.heard_there.said.count(words) == 2, WITHIN_S)
+    told = [each[0] for each in of_message(pair.heard_there, message)]
+    assert told == ["begun", "running", "ended", "begun", "running"]
+
+
 async def test_a_passing_word_reaches_each_stream_that_is_followed(pair):
     whisper = Whisper("typing", {"typing": True}, "c", "staff:s")
     await follow(pair, "a", "b")

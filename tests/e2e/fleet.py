@@ -22,6 +22,7 @@ from tests.sse_parser import Event, SseParser
 
 NGINX = """
 daemon off;
+user root;
 worker_processes 1;
 pid {folder}/nginx.pid;
 events {{ worker_connections 4096; }}
