@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from gateway.assistant.contract import Outcome
 from gateway.conversation.model import Kind, Message, Role
 from gateway.conversation.suggestion import REPHRASE_TIMES
+from gateway.storage.again import again
 from gateway.storage.contract import KeyRecord
 from gateway.turns import announcement
 from gateway.turns.intake import LEASE, NewMessage, streams_of, take_in
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from gateway.turns.reply import Reply
     from shared.clock import Clock
 
-RENEW_S: Final = 10.0
+OTHER_BODY: Final = "This Idempotency-Key came before with another body: use a new key."
+RENEW_S: Final = 3.0
+"""How often leases are kept. A gateway that died is followed after `LEASE` and this at most."""
 CLAIM_LIMIT: Final = 100
 PUBLISH_DELAYS_S: Final = (0.0, 0.1, 0.5, 2.0, 5.0, 10.0)
 """Attempts to publish a result when the store refuses; afterwards the lease runs out and the turn is attached again."""
@@ -92,7 +95,7 @@ class TurnService:
         if self._closing:
             raise NotReady("The gateway is stopping: try again in a moment.")
         # A caller who leaves between the commit and the launch must not leave a turn that nobody runs.
-        taking = asyncio.create_task(self._take(visitor, project, message))
+        taking = asyncio.create_task(again(lambda: self._take(visitor, project, message), self._clock))
         self._taking.add(taking)
         taking.add_done_callback(self._taking.discard)
         return await asyncio.shield(taking)
@@ -120,7 +123,9 @@ class TurnService:
                 is_request=is_request,
             )
             if message.key is not None:
-                await tx.keys.add(visitor.id, message.key, KeyRecord(message.digest(), turn.id), now)
+                bound = await tx.keys.add(visitor.id, message.key, KeyRecord(message.digest(), turn.id), now)
+                if not bound:  # meanwhile, for another conversation
+                    raise IdempotencyConflict(OTHER_BODY)
             streams = await streams_of(tx, conversation)
         if turn.outcome is None:
             self._launch(turn, streams, attached_again=False)
@@ -223,7 +228,7 @@ class TurnService:
             return None
         turn = await tx.turns.get(record.created_id)
         if record.body_hash != message.digest() or turn is None:
-            raise IdempotencyConflict("This Idempotency-Key came before with another body: use a new key.")
+            raise IdempotencyConflict(OTHER_BODY)
         position = await tx.events.position(visitor.stream_id)
         first = await tx.events.first_of_turn(visitor.stream_id, turn.id)
         return Taken(turn, f"{position.epoch}.{position.head if first is None else first - 1}")
