@@ -12,10 +12,9 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from gateway.storage import migrate
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+ENGINE: Final = "postgresql+asyncpg://"
 CONNECTIONS: Final = 10
 """Connections of one gateway, and so transactions at the same time; the others wait their turn."""
 BUSY_TIMEOUT_S: Final = 10.0
@@ -214,29 +214,34 @@ async def _drop(connection: AsyncConnection) -> None:
 async def open_postgres(url: str, clock: Clock, sink: EventSink, *, connections: int = CONNECTIONS) -> PostgresStore:
     """Connect to `postgresql://user:password@host/name` and bring the database to this release's schema.
 
+    The address is libpq's, with `sslmode` and several hosts where wanted.
+
     Raises:
         NotReady: the database cannot be reached or used now.
         SettingsError: the address is wrong, or the database is of a newer release.
     """
-    try:
-        address = make_url(url).set(drivername="postgresql+asyncpg")
-    except ArgumentError as exc:
-        raise SettingsError(["PASSEUR_GATEWAY_DATABASE_URL: is not postgresql://user:password@host/name"]) from exc
-    await _migrate(address)
+    await _migrate(url)
     engine = create_async_engine(
-        address,
+        ENGINE,
+        async_creator=lambda: _connect(url, SESSION, STATEMENT_S),
         isolation_level="AUTOCOMMIT",
         pool_size=connections,
         max_overflow=0,
-        connect_args={"timeout": CONNECT_S, "command_timeout": STATEMENT_S, "server_settings": dict(SESSION)},
     )
     return PostgresStore(engine, connections, clock, sink)
 
 
-async def _migrate(address: sa.URL) -> None:
+async def _connect(url: str, session: Mapping[str, str], statement_s: float | None) -> asyncpg.Connection:
+    try:
+        return await asyncpg.connect(url, timeout=CONNECT_S, command_timeout=statement_s, server_settings=dict(session))
+    except ValueError as exc:  # what the driver says of an address that it cannot read
+        raise SettingsError([f"PASSEUR_GATEWAY_DATABASE_URL: {exc}"]) from exc
+
+
+async def _migrate(url: str) -> None:
     """Migrate in one transaction, under a lock that ends with it, however many gateways start together."""
-    arguments = {"timeout": CONNECT_S, "server_settings": {"application_name": "passeur-gateway migration"}}
-    engine = create_async_engine(address, poolclass=sa.NullPool, connect_args=arguments)
+    session = {"application_name": f"{SESSION['application_name']} migration", "search_path": SESSION["search_path"]}
+    engine = create_async_engine(ENGINE, async_creator=lambda: _connect(url, session, None), poolclass=sa.NullPool)
     try:
         async with engine.begin() as connection:
             await connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))

@@ -45,24 +45,24 @@ def server():
 
 
 @pytest.fixture
-async def pair(server):
+def url(server):
+    return server.database()
+
+
+@pytest.fixture
+async def pair(url):
     """Two gateways' stores, opened together on an empty database: one migrates, the other waits."""
-    url = server.database()
     stores = await asyncio.gather(open_postgres(url, CLOCK, Heard()), open_postgres(url, CLOCK, Heard()))
     yield stores
     for store in stores:
         await store.close()
 
 
-def url_of(store):
-    return store._engine.url.render_as_string(hide_password=False).replace("+asyncpg", "")
-
-
-async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(pair):
+async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(pair, url):
     def differences(connection):
         return compare_metadata(MigrationContext.configure(connection), metadata)
 
-    engine = create_async_engine(pair[0]._engine.url)
+    engine = create_async_engine(url.replace("postgresql", "postgresql+asyncpg"))
     async with engine.connect() as connection:
         found = await connection.run_sync(differences)
     await engine.dispose()
@@ -132,10 +132,10 @@ async def test_what_is_undone_each_time_is_told_after_a_bounded_number_of_attemp
     assert len(tries) == 4
 
 
-async def test_a_connection_that_died_while_idle_is_replaced_unnoticed(pair):
+async def test_a_connection_that_died_while_idle_is_replaced_unnoticed(pair, url):
     async with pair[0].transaction() as tx:
         await tx.events.append("s", NewEvent("read", {}))
-    await end_all_sessions(url_of(pair[0]))
+    await end_all_sessions(url)
     async with pair[0].transaction() as tx:
         assert (await tx.events.position("s")).head == 1
 
@@ -147,11 +147,11 @@ async def end_all_sessions(url):
     await hand.close()
 
 
-async def test_a_connection_lost_in_a_transaction_undoes_it(pair):
+async def test_a_connection_lost_in_a_transaction_undoes_it(pair, url):
     async def act():
         async with pair[0].transaction() as tx:
             await tx.events.append("s", NewEvent("read", {}))
-            await end_all_sessions(url_of(pair[0]))
+            await end_all_sessions(url)
             await tx.events.append("s", NewEvent("read", {}))
 
     with pytest.raises(Undone, match="connection was lost"):
@@ -160,9 +160,8 @@ async def test_a_connection_lost_in_a_transaction_undoes_it(pair):
         assert (await tx.events.position("s")).head == 0
 
 
-async def test_a_gateway_that_freezes_in_a_transaction_gives_its_locks_back(server, monkeypatch):
+async def test_a_gateway_that_freezes_in_a_transaction_gives_its_locks_back(url, monkeypatch):
     monkeypatch.setitem(postgres.SESSION, "idle_in_transaction_session_timeout", "300ms")
-    url = server.database()
     frozen, other = await open_postgres(url, CLOCK, Heard()), await open_postgres(url, CLOCK, Heard())
 
     async def freeze():
@@ -195,16 +194,18 @@ async def test_more_transactions_than_connections_wait_their_turn_for_so_long(se
     [
         (lambda url: url + "_missing", NotReady, "does not exist"),
         (lambda url: "postgresql://passeur@127.0.0.1:1/none", NotReady, "cannot be reached"),
-        (lambda url: "not an address", SettingsError, "DATABASE_URL"),
+        (lambda url: url + "?sslmode=nonsense", SettingsError, "DATABASE_URL.*sslmode"),
+        (lambda url: "postgresql://[", SettingsError, "DATABASE_URL"),
+        (lambda url: url + "?sslmode=require", NotReady, "cannot be used"),
     ],
 )
-async def test_a_database_that_cannot_be_used_is_named(pair, change, error, reason):
+async def test_a_database_that_cannot_be_used_is_named(pair, url, change, error, reason):
     with pytest.raises(error, match=reason):
-        await open_postgres(change(url_of(pair[0])), CLOCK, Heard())
+        await open_postgres(change(url), CLOCK, Heard())
 
 
-async def test_a_database_of_a_newer_release_is_refused(pair):
+async def test_a_database_of_a_newer_release_is_refused(pair, url):
     async with pair[0].transaction() as tx:
         await tx.events._connection.run(sa.text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(SettingsError, match="another release"):
-        await open_postgres(url_of(pair[0]), CLOCK, Heard())
+        await open_postgres(url, CLOCK, Heard())
