@@ -40,7 +40,7 @@ CONNECTIONS: Final = 10
 """Connections of one gateway, and so transactions at the same time; the others wait their turn."""
 BUSY_TIMEOUT_S: Final = 10.0
 CLOSE_S: Final = 10.0
-CONNECT_S: Final = 3.0
+CONNECT_S: Final = 3
 STATEMENT_S: Final = 10.0
 BEGIN_ATTEMPTS: Final = 3
 """A connection may have died unnoticed while it lay idle: beginning is tried on another one."""
