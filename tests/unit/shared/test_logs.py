@@ -41,3 +41,23 @@ def test_secrets_are_masked_by_type_wherever_they_stand(lines):
 def test_lines_of_foreign_libraries_are_json_too(lines):
     logging.getLogger("foreign").error("said %s", "something")
     assert lines()[0]["event"] == "said something"
+
+
+def test_a_line_that_cannot_be_written_stops_no_work(capsys):
+    """A full disk refuses log lines as well, and the settlement that logs one must go on."""
+
+    class Full(io.StringIO):
+        def write(self, _):
+            raise OSError(28, "No space left on device")
+
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    logs.configure("test", stream=Full())
+    try:
+        logs.logger("a").warning("settlement waits for the store")
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        structlog.reset_defaults()
+        structlog.contextvars.clear_contextvars()
+    assert "No space left" in capsys.readouterr().err
