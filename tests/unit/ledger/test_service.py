@@ -10,7 +10,7 @@ from ai_server.ledger.contract import Payer, Quote
 from ai_server.ledger.metrics import LedgerMetrics
 from ai_server.ledger.model import BudgetSeed
 from ai_server.ledger.service import Ledger, Reconciliation
-from ai_server.ledger.sweeper import Sweeper
+from ai_server.ledger.sweeper import AWAY_SECONDS, Sweeper
 from ai_server.storage.contract import (
     Budget,
     BudgetScope,
@@ -194,6 +194,26 @@ async def test_a_start_holds_what_was_left_and_says_how_much(ledger, store, cloc
     await ledger.reserve("k1", PAYER, quote())
     assert await sweeper.recover() == 1
     assert told == [{"count": 1}]
+
+
+async def test_a_server_that_came_back_in_between_is_not_taken_for_dead(ledger, store, clock):
+    """Only one that is away in every look for half a minute; its turns are ended together with its money."""
+    away = [{1, 2}, {1, 2}, {1}, {1, 2}, {2}]
+    buried = []
+
+    async def departed():
+        return frozenset(away.pop(0))
+
+    async def interrupt(dead):
+        buried.append(list(dead))
+        return 0
+
+    store.departed = departed
+    sweeper = Sweeper(store, ledger, clock, interrupt=interrupt)
+    for _ in range(5):
+        await sweeper.bury()
+        clock.advance(AWAY_SECONDS / 2)
+    assert buried == [[1], [1]]
 
 
 async def test_costs_are_compared_page_by_page_with_what_their_usage_can_cost(ledger, monkeypatch):
