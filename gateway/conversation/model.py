@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+
+STAFF_STREAM: Final = "staff:"
 
 
 class Role(StrEnum):
@@ -156,4 +158,9 @@ def visitor_stream_id(visitor_id: str) -> str:
 
 def staff_stream_id(project_id: str) -> str:
     """Name the event stream that all staff of a project share."""
-    return f"staff:{project_id}"
+    return f"{STAFF_STREAM}{project_id}"
+
+
+def is_of_staff(stream_id: str) -> bool:
+    """Tell whether a stream is one that the staff read."""
+    return stream_id.startswith(STAFF_STREAM)

@@ -15,6 +15,7 @@ from gateway.conversation.model import (
     Message,
     Role,
     ServerText,
+    is_of_staff,
 )
 from gateway.events import sse
 from gateway.web.notices import rendered
@@ -44,7 +45,8 @@ class HttpEncoder:
 
     def event(self, event: StoredEvent, language: str) -> bytes:
         """Encode a stored event as a reader of `language` sees it."""
-        return chunk(sse.frame(event.type, _json(self.view(event.type, event.data, language)), event.id))
+        shown = self.view(event.type, event.data, language, for_staff=is_of_staff(event.stream_id))
+        return chunk(sse.frame(event.type, _json(shown), event.id))
 
     def passing(self, event_type: str, data: Mapping[str, Any]) -> bytes:
         """Encode something that is not stored and has no id."""
@@ -58,11 +60,13 @@ class HttpEncoder:
         """Encode that events are missing."""
         return chunk(sse.frame("resync", _json({"reason": reason, "cursor": cursor}), cursor))
 
-    def view(self, event_type: str, data: Mapping[str, Any], language: str) -> Mapping[str, Any]:
+    def view(
+        self, event_type: str, data: Mapping[str, Any], language: str, *, for_staff: bool = False
+    ) -> Mapping[str, Any]:
         """Make what a reader sees of a stored event's data."""
         if event_type == "message.created":
             project = self._projects.get(data["project_id"])
-            return data if project is None else message_view(message_of(data), project, language)
+            return data if project is None else message_view(message_of(data), project, language, for_staff=for_staff)
         if event_type == "turn.step" and "problem" in data:
             return {**data, "problem": problem_view(data["problem"], language)}
         if event_type == "notification.created":

@@ -66,7 +66,7 @@ async def messages(request: web.Request) -> web.Response:
         end = conversation.last_position + 1 if before is None else before
         found = await tx.messages.before(conversation.id, end, limit + 1)
     page = found[-limit:]
-    views = [message_view(each, caller.project, caller.language) for each in page]
+    views = [message_view(each, caller.project, caller.language, for_staff=True) for each in page]
     return answer({"messages": views, "next_cursor": str(page[0].position) if len(found) > limit else None})
 
 
@@ -82,7 +82,7 @@ async def reply(request: web.Request) -> web.Response:
     caller, body, key = await staff_of(request), await read_body(request, Reply), idempotency_key(request)
     ticket_id = path_id(request, "ticket_id")
     message = await request.app[SUPPORT].tickets.reply(caller.member, ticket_id, body.text, key)
-    return answer(message_view(message, caller.project, caller.language), 201)
+    return answer(message_view(message, caller.project, caller.language, for_staff=True), 201)
 
 
 async def resolve(request: web.Request) -> web.Response:

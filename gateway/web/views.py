@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from gateway.identity.projects import Project
 
 
-def message_view(message: Message, project: Project, language: str) -> dict[str, Any]:
+def message_view(message: Message, project: Project, language: str, *, for_staff: bool = False) -> dict[str, Any]:
     """Show a message to a reader of `language`. Model and cost only where the project exposes them."""
     said = message.text
     notice: str | None = None
     if message.server_text is not None:
-        words = render(message.server_text, language)
+        words = render(message.server_text, language, for_staff=for_staff)
         said, notice = (message.text, words) if message.text else (words, None)
     facts = message.facts
     return {

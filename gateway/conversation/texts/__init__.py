@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 
 CATALOGUES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType({"fr": fr.TEXTS, "en": en.TEXTS, "es": es.TEXTS})
 FALLBACK: Final = "en"
+FOR_STAFF: Final = "_for_staff"
+"""Ends the key of a text's other wording: what tells a visitor "your conversation" tells the staff who did what."""
 
 
-def render(text: ServerText, language: str) -> str:
+def render(text: ServerText, language: str, *, for_staff: bool = False) -> str:
     """Say a server text in `language` (in English when we do not speak it). Markdown, like every message.
 
     Options stand where the text has `{options}`, else below it.
     """
     spoken = primary(language) if primary(language) in CATALOGUES else FALLBACK
-    template = CATALOGUES[spoken][text.key]
+    key = text.key + FOR_STAFF if for_staff and knows(text.key + FOR_STAFF) else text.key
+    template = CATALOGUES[spoken][key]
     options = numbered(text.options, spoken)
     said = template.format_map({**text.parameters, "options": options})
     return f"{said}\n\n{options}" if options and "{options}" not in template else said

@@ -45,6 +45,11 @@ TEXTS: Final = {
         "ask for a person whenever you need one."
     ),
     "support_ticket_reopened": "The team has taken this request up again. The assistant is silent.",
+    "support_ticket_opened_for_staff": "The visitor asked for a person. The assistant is silent from now on.",
+    "support_ticket_taken_over_for_staff": "{name} joined the conversation. The assistant is silent from now on.",
+    "support_ticket_assigned_for_staff": "{name} looks after this ticket.",
+    "support_ticket_resolved_for_staff": "Ticket resolved. The assistant answers the visitor again.",
+    "support_ticket_reopened_for_staff": "Ticket reopened. The assistant is silent.",
     "support_notification_reply": "{name} from the team has answered you.",
     "support_notification_resolved": "Your request has been marked as resolved.",
     "support_notification_reopened": "Your request has been taken up again.",

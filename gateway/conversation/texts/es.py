@@ -55,6 +55,11 @@ TEXTS: Final = {
         "pida una persona cuando la necesite."
     ),
     "support_ticket_reopened": "El equipo ha retomado esta solicitud. El asistente calla.",
+    "support_ticket_opened_for_staff": "El visitante ha pedido una persona. El asistente calla desde ahora.",
+    "support_ticket_taken_over_for_staff": "{name} se ha unido a la conversación. El asistente calla desde ahora.",
+    "support_ticket_assigned_for_staff": "{name} se ocupa de este ticket.",
+    "support_ticket_resolved_for_staff": "Ticket resuelto. El asistente vuelve a responder al visitante.",
+    "support_ticket_reopened_for_staff": "Ticket reabierto. El asistente calla.",
     "support_notification_reply": "{name}, del equipo, le ha respondido.",
     "support_notification_resolved": "Su solicitud se ha marcado como resuelta.",
     "support_notification_reopened": "Su solicitud se ha retomado.",

@@ -58,6 +58,11 @@ TEXTS: Final = {
         "demandez une personne quand vous en avez besoin."
     ),
     "support_ticket_reopened": "L’équipe a repris cette demande. L’assistant se tait.",
+    "support_ticket_opened_for_staff": "Le visiteur a demandé une personne. L’assistant se tait désormais.",
+    "support_ticket_taken_over_for_staff": "{name} a rejoint la conversation. L’assistant se tait désormais.",
+    "support_ticket_assigned_for_staff": "{name} s’occupe de ce ticket.",
+    "support_ticket_resolved_for_staff": "Ticket résolu. L’assistant répond de nouveau au visiteur.",
+    "support_ticket_reopened_for_staff": "Ticket rouvert. L’assistant se tait.",
     "support_notification_reply": "{name}, de l’équipe, vous a répondu.",
     "support_notification_resolved": "Votre demande a été marquée comme résolue.",
     "support_notification_reopened": "Votre demande a été reprise.",
