@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from gateway.identity.passwords import generate_password, hash_password, verify_password, weakness
-from gateway.identity.sessions import TOKEN_BYTES, TOKEN_LENGTH_LIMIT, digest
+from gateway.identity.sessions import TICKET_LIFE, TOKEN_BYTES, TOKEN_LENGTH_LIMIT, IssuedTicket, digest
 from gateway.storage.staff import StaffMember
 from shared.errors import FailedPrecondition, InvalidRequest, NotFound, Unauthenticated, Violation
 from shared.ids import new_id
@@ -28,6 +28,8 @@ Done = TypeVar("Done")
 SESSION_LIFE: Final = timedelta(hours=12)
 """A working day; whoever works longer signs in again."""
 TOKEN_PREFIX: Final = "st_"  # noqa: S105 - what a staff token begins with is no secret
+TICKET_PREFIX: Final = "stt_"
+"""What a staff stream ticket begins with: no session's token does, so that neither passes for the other."""
 HASHES_AT_ONCE: Final = 2
 """Passwords hashed at the same time: each takes 32 MiB."""
 NAME_LIMIT: Final = 60
@@ -92,6 +94,30 @@ class StaffService:
         """End a session; one that is gone already is no error."""
         async with self._store.transaction() as tx:
             await tx.staff_sessions.end(digest(token))
+
+    async def open_ticket(self, member: StaffMember) -> IssuedTicket:
+        """Make a ticket with which native EventSource, which cannot send headers, opens one stream.
+
+        It is kept as a session of a minute that no request can bear, so that it ends with the account's sessions.
+        """
+        now = self._clock.now()
+        issued = IssuedTicket(TICKET_PREFIX + secrets.token_urlsafe(TOKEN_BYTES), now + TICKET_LIFE)
+        async with self._store.transaction() as tx:
+            await tx.staff_sessions.add(digest(issued.ticket), member.id, now, issued.expires_at)
+        return issued
+
+    async def redeem_ticket(self, ticket: str) -> StaffMember:
+        """Use a ticket up.
+
+        Raises:
+            Unauthenticated: unknown, used, past its 60 s, or of an account that was disabled; all told alike.
+        """
+        async with self._store.transaction() as tx:
+            found = await tx.staff_sessions.find(digest(ticket))
+            is_ours = await tx.staff_sessions.end(digest(ticket))
+        if found is None or not is_ours or found[1] <= self._clock.now() or not found[0].is_active:
+            raise Unauthenticated
+        return found[0]
 
     # ------------------------------------------------------------------ accounts
 

@@ -99,9 +99,10 @@ class StaffSessions:
         found = await one(self._connection, query)
         return None if found is None else (_member(found), found["expires_at"])
 
-    async def end(self, token_hash: bytes) -> None:
-        """End one session."""
-        await self._connection.run(sa.delete(staff_sessions).where(staff_sessions.c.token_hash == token_hash))
+    async def end(self, token_hash: bytes) -> bool:
+        """End one session; tells whether it was there, which of several at once is true for one."""
+        statement = sa.delete(staff_sessions).where(staff_sessions.c.token_hash == token_hash)
+        return await self._connection.run(statement) == 1
 
     async def forget_before(self, instant: datetime) -> int:
         """Remove sessions that ended before `instant`."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 from gateway.conversation.model import staff_stream_id
 from gateway.conversation.unread import staff_reader, visitor_reader
 from gateway.events.hub import CHANNELS
+from gateway.identity.staff import TICKET_PREFIX
 from gateway.web.answers import answer
-from gateway.web.caller import Caller, caller, visitor_of
-from gateway.web.people import StaffCaller, person_of
+from gateway.web.caller import Caller, caller
+from gateway.web.people import StaffCaller, person_of, staff_caller
 from gateway.web.services import SERVICES
 from gateway.web.sink import open_stream
 from gateway.web.support import SUPPORT
@@ -78,21 +79,31 @@ async def _follow(request: web.Request, reading: Reading, channels: frozenset[st
 
 async def ticket(request: web.Request) -> web.Response:
     """Give a single-use ticket to those who cannot send headers."""
-    services, reading = request.app[SERVICES], await visitor_of(request)
-    issued = await services.sessions.open_ticket(reading.visitor)
+    who = await person_of(request)
+    if isinstance(who, StaffCaller):
+        issued = await request.app[SUPPORT].staff.open_ticket(who.member)
+    else:
+        issued = await request.app[SERVICES].sessions.open_ticket(who.visitor)
     return answer({"ticket": issued.ticket, "expires_at": issued.expires_at.isoformat()}, 201)
 
 
 async def _reader(request: web.Request) -> Reading:
     given = request.query.get("ticket")
     if given is not None and "Authorization" not in request.headers:
-        return _visitor(caller(request, await request.app[SERVICES].sessions.redeem_ticket(given[:TICKET_LIMIT])))
-    who = await person_of(request)
+        who = await _ticket_holder(request, given[:TICKET_LIMIT])
+    else:
+        who = await person_of(request)
     if not isinstance(who, StaffCaller):
         return _visitor(who)
     audience = await request.app[SUPPORT].attention.audience_of(who.member)
     stream_id = staff_stream_id(who.project.id)
     return Reading(stream_id, staff_reader(who.member.id), who.project.id, who.language, audience)
+
+
+async def _ticket_holder(request: web.Request, given: str) -> Caller | StaffCaller:
+    if given.startswith(TICKET_PREFIX):
+        return staff_caller(request, await request.app[SUPPORT].staff.redeem_ticket(given))
+    return caller(request, await request.app[SERVICES].sessions.redeem_ticket(given))
 
 
 def _visitor(who: Caller) -> Reading:

@@ -46,13 +46,23 @@ async def staff_of(request: web.Request, *, admin: bool = False) -> StaffCaller:
     token = bearer(request)
     if token is None:
         raise Unauthenticated
-    member = await request.app[SUPPORT].staff.authenticate(token)
+    called = staff_caller(request, await request.app[SUPPORT].staff.authenticate(token))
+    if admin and called.member.role != "admin":
+        raise Forbidden("This needs the role `admin`.")
+    return called
+
+
+def staff_caller(request: web.Request, member: StaffMember) -> StaffCaller:
+    """Put a proven member of the staff beside their project; only our own pages may act for them.
+
+    Raises:
+        Unauthenticated: their project is gone.
+        ForbiddenOrigin: another page than ours.
+    """
     project = request.app[SERVICES].projects.get(member.project_id)
     if project is None:
         raise Unauthenticated
     check_origin(request.headers.get("Origin"), request.headers.get("Host"), frozenset())
-    if admin and member.role != "admin":
-        raise Forbidden("This needs the role `admin`.")
     return StaffCaller(member, project, reader_language(request, project, project.default_language))
 
 

@@ -39,7 +39,7 @@ ROUTES: Final = (
         "ticket": "from POST /v1/events/ticket, in place of the Authorization header",
         "language": "the reader's language, in place of Accept-Language",
     }),
-    Route("POST", "/v1/events/ticket", events.ticket, {201: schemas.StreamTicket}),
+    Route("POST", "/v1/events/ticket", events.ticket, {201: schemas.StreamTicket}, callers=("visitor", "staff")),
     Route("GET", "/healthz", health.alive, {200: schemas.Alive}, callers=()),
     Route("GET", "/readyz", health.ready, {200: schemas.Readiness, 503: schemas.Readiness}, callers=(),
           query={"of": "`gateway`: only whether the gateway itself takes requests"}),

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 
+from gateway.identity.sessions import digest
+from gateway.storage.contract import NewEvent
+from tests.integration.gateway.client import Reading
 from tests.integration.gateway.support.test_escalation import escalate, messages_of
 
 
@@ -145,3 +149,31 @@ async def test_staff_hear_of_their_visitors_coming_while_a_ticket_is_open(browse
             await of_visitor.opened()
             told = await stream.until(lambda event: event.type == "user.status")
     assert json.loads(told[-1].data) == {"visitor_id": browser.visitor_id, "status": "online"}
+
+
+async def test_a_staff_ticket_opens_one_stream_once_and_is_no_session(ana, services):
+    """DESIGN §4: native EventSource sends no headers."""
+    issued = (await ana.good("POST", "/v1/events/ticket"))["ticket"]
+    token, ana.token = ana.token, issued
+    assert (await ana.call("GET", "/v1/tickets")).status == 401
+    ana.token = ""
+    async with ana.http.get(f"{ana.url}/v1/events?ticket={issued}") as response:
+        assert response.status == 200
+        reading = Reading(response)
+        await reading.opened()
+        async with services.store.transaction() as tx:
+            await tx.events.append("staff:demo", NewEvent("ticket.updated", {"ticket": {"id": "1"}}))
+        assert (await reading.next()).type == "ticket.updated"
+    assert (await ana.call("GET", f"/v1/events?ticket={issued}")).status == 401
+    ana.token = token
+
+
+async def test_a_staff_ticket_dies_after_a_minute_and_with_the_account(ana, ben, services):
+    dead = (await ben.good("POST", "/v1/events/ticket"))["ticket"]
+    await services.support.staff.disable("ben")
+    now = services.clock.now()
+    async with services.store.transaction() as tx:
+        await tx.staff_sessions.add(digest("stt_old"), ana.member.id, now - timedelta(seconds=60), now)
+    for ticket in (dead, "stt_old", "stt_", f"stt_{ana.token}", ana.token):
+        async with ana.http.get(f"{ana.url}/v1/events?ticket={ticket}") as response:
+            assert response.status == 401
