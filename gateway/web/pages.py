@@ -17,7 +17,8 @@ FOUND: Final = 302
 PAGE_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
     "connect-src 'self'; manifest-src 'self'; worker-src 'self'; media-src 'self' blob:; "
-    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors {ancestors}"
+    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors {ancestors}; "
+    "require-trusted-types-for 'script'; trusted-types passeur-answers"
 )
 SERVED: Final = {
     ".html": "text/html",

@@ -31,7 +31,7 @@ async def handed_over(stage: Stage) -> Page:
     for count in range(1, 4):
         await ask(page, f"rien {count}")
         await expect(said(page)).to_have_count(count)
-    await page.get_by_role("button", name="Parler à une personne").click()
+    await page.locator(".human-button").click()
     await expect(page.locator(".notice")).to_contain_text("Une personne")
     return page
 
@@ -39,7 +39,7 @@ async def handed_over(stage: Stage) -> Page:
 async def test_both_sides_see_typing_replies_and_the_end_live(stage: Stage):
     await staff_member(stage.services, "ana", name="Ana Ortiz")
     visitor = await handed_over(stage)
-    await expect(visitor.get_by_role("button", name="Parler à une personne")).to_be_hidden()
+    await expect(visitor.locator(".human-button")).to_be_hidden()
     team = await inbox(stage, "ana")
     ticket = team.get_by_role("navigation", name="Tickets").get_by_role("link")
     await expect(ticket).to_contain_text("Open")

@@ -7,6 +7,7 @@ import { icon } from "../look/icons.js";
 import "../look/preferences.js";
 import { asProblem } from "../talk/explain.js";
 import { Dialogue } from "../talk/dialogue.js";
+import { Notices } from "../talk/notices.js";
 import { Api, apiBase } from "../wire/api.js";
 import { Session } from "../wire/session.js";
 import { SharedStream } from "../wire/shared_stream.js";
@@ -32,6 +33,7 @@ export class ChatPage extends PasseurElement {
     this.api = new Api(apiBase(), this.session, () => words.language);
     this.dialogue = must(this, "passeur-dialogue", Dialogue);
     this.list = must(this, "passeur-conversations", ConversationList);
+    this.notices = must(this, "passeur-notices", Notices);
     this.menu = must(this, "#menu-button", HTMLButtonElement);
     this.menu.append(icon("menu"));
     must(this, ".wordmark", HTMLElement).prepend(icon("mark", 26));
@@ -44,6 +46,7 @@ export class ChatPage extends PasseurElement {
       this.addEventListener(type, (event) => act(/** @type {CustomEvent} */ (event).detail), { signal: this.alive });
     on("passeur-choose", ({ id }) => this.#choose(id));
     on("passeur-delete", ({ id }) => this.#delete(id));
+    on("passeur-notice", ({ conversation_id: id }) => this.#choose(id));
     on("passeur-made", ({ id }) => this.#address(id, "replace"));
     on("passeur-renewed", () => this.#listSoon());
     on("passeur-more", () => {
@@ -82,10 +85,12 @@ export class ChatPage extends PasseurElement {
       // told with the first request that fails; the stream goes on trying
     }
     this.#fetchList();
+    this.notices?.use(this.api);
     const shared = new SharedStream(this.api, {
       onEvent: (event) => this.#take(event),
       onResync: () => {
         this.dialogue?.reload();
+        this.notices?.refresh();
         this.#listSoon();
       },
       onState: (state) => this.dialogue?.showLine(state),
@@ -95,7 +100,9 @@ export class ChatPage extends PasseurElement {
 
   /** @param {import("../wire/sse.js").ServerEvent} event */
   #take(event) {
-    this.dialogue?.apply(event.type, JSON.parse(event.data));
+    const data = JSON.parse(event.data);
+    this.dialogue?.apply(event.type, data);
+    this.notices?.apply(event.type, data);
     if (LIST_EVENTS.has(event.type)) this.#listSoon();
   }
 

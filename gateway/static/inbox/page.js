@@ -6,6 +6,7 @@ import { PasseurElement } from "../look/element.js";
 import { icon } from "../look/icons.js";
 import "../look/preferences.js";
 import { asProblem } from "../talk/explain.js";
+import { Notices } from "../talk/notices.js";
 import { Api, apiBase } from "../wire/api.js";
 import { SharedStream } from "../wire/shared_stream.js";
 import { words } from "../words/index.js";
@@ -33,6 +34,7 @@ export class InboxPage extends PasseurElement {
     this.api = new Api(apiBase(), this.session, () => words.language);
     this.mark = must(this, ".wordmark", HTMLElement);
     this.me = must(this, ".inbox-me", HTMLElement);
+    this.notices = must(this, "passeur-notices", Notices);
     this.main = must(this, "main", HTMLElement);
   }
 
@@ -41,6 +43,7 @@ export class InboxPage extends PasseurElement {
     const answers = {
       "passeur-signed-in": () => this.#begin(),
       "passeur-choose": ({ id }) => this.#choose(id),
+      "passeur-notice": ({ ticket_id: id }) => this.#choose(id),
       "passeur-questions": () => this.#choose(QUESTIONS),
       "passeur-filter": () => this.#filtered(),
       "passeur-changed": () => this.#listSoon(),
@@ -79,6 +82,7 @@ export class InboxPage extends PasseurElement {
     this.questions.hidden = true;
     fill(main, this.list, this.view, this.questions);
     this.#drawMe();
+    this.notices?.use(api);
     try {
       const { staff } = await api.json("staff");
       this.view.use(api, session.member, staff);
@@ -97,6 +101,7 @@ export class InboxPage extends PasseurElement {
 
   #end() {
     this.#working?.abort();
+    this.notices?.use(null);
     const form = new SignIn();
     form.session = this.session ?? null;
     if (this.main) fill(this.main, form);
@@ -133,12 +138,15 @@ export class InboxPage extends PasseurElement {
 
   /** @param {import("../wire/sse.js").ServerEvent} event */
   #take(event) {
-    this.view?.apply(event.type, JSON.parse(event.data));
+    const data = JSON.parse(event.data);
+    this.view?.apply(event.type, data);
+    this.notices?.apply(event.type, data);
     if (LIST_EVENTS.has(event.type)) this.#listSoon();
   }
 
   #resync() {
     this.view?.reload();
+    this.notices?.refresh();
     this.#fetchList();
   }
 

@@ -107,8 +107,8 @@ export class Attachments extends PasseurElement {
     } catch (cause) {
       const problem = asProblem(cause);
       if (!problem) return; // taken away meanwhile
-      entry.trouble =
-        problem.violations[0]?.problem && words.language === "en" ? problem.violations[0].problem : explain(problem);
+      const said = words.language === "en" ? problem.violations[0]?.problem : "";
+      entry.trouble = said || (problem.slug === "invalid-request" ? words.t.fileUnreadable : explain(problem));
     }
     this.#draw();
   }

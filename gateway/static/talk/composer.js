@@ -59,7 +59,9 @@ export class Composer extends PasseurElement {
       this.sendButton,
       this.stopButton,
     );
-    this.append(this.attachments, form, h("div", { class: "composer-notes" }, this.hint, this.count));
+    /** Below the box; whoever holds the composer may add to it. */
+    this.notes = h("div", { class: "composer-notes" }, this.hint, this.count);
+    this.append(this.attachments, form, this.notes);
     this.#typed();
   }
 

@@ -17,8 +17,9 @@ import { answerFile } from "./files.js";
 import { Conversation } from "./model.js";
 import { Outbox } from "./outbox.js";
 import { PassagePanel } from "./passage.js";
+import { PersonButton } from "./person.js";
 import { Transcript } from "./transcript.js";
-import { ask } from "./turn.js";
+import { ask, exist } from "./turn.js";
 
 /** After a cut response, how long the visitor's stream may take to bring the end before we ask for it. */
 const SETTLE_MS = 4_000;
@@ -40,11 +41,14 @@ export class Dialogue extends PasseurElement {
   build() {
     this.transcript = new Transcript();
     this.composer = new Composer();
+    this.composer.texts = () => this.#composerTexts();
+    this.person = new PersonButton();
     this.passage = new PassagePanel();
     this.notice = h("div", { class: "notice", role: "status" });
     this.notice.hidden = true;
     this.dock = h("div", { class: "dock" }, h("div", { class: "dock-inner" }, this.notice, this.composer));
     this.append(h("div", { class: "dialogue-main" }, this.transcript, this.dock), this.passage);
+    this.composer.notes?.append(this.person);
   }
 
   connected() {
@@ -67,6 +71,14 @@ export class Dialogue extends PasseurElement {
     }
     document.addEventListener("visibilitychange", () => this.#seen(), { signal: this.alive });
     for (const type of ["online", "offline"]) addEventListener(type, () => this.#drawNotice(), { signal: this.alive });
+  }
+
+  /** Whoever reads what one writes is named where one writes. */
+  #composerTexts() {
+    const { t } = words;
+    return this.#conversation.handedOver
+      ? { label: t.composerPerson, placeholder: t.placeholderPerson, hint: t.hint }
+      : { label: t.composer, placeholder: t.placeholder, hint: t.hint };
   }
 
   reword() {
@@ -264,14 +276,18 @@ export class Dialogue extends PasseurElement {
 
   /** @param {HTMLButtonElement} button */
   async #human(button) {
+    const conversation = this.#conversation;
     if (!this.#api) return;
     button.disabled = true;
     this.#tell(words.t.humanAsking);
     try {
-      const path = `conversations/${encodeURIComponent(this.#conversation.id)}/escalate`;
+      await exist(this.#api, conversation, newKey());
+      const path = `conversations/${encodeURIComponent(conversation.id)}/escalate`;
       await this.#api.json(path, { method: "POST", key: newKey() });
-      this.#conversation.apply("ticket.updated", { ticket: { state: "OPEN" } }, false);
+      button.disabled = false; // hidden while the team has it, there again afterwards
+      conversation.apply("ticket.updated", { ticket: { state: "OPEN" } }, false);
       this.#tell(words.t.humanAsked);
+      this.focus();
     } catch (cause) {
       button.disabled = false;
       const problem = asProblem(cause);
@@ -305,6 +321,8 @@ export class Dialogue extends PasseurElement {
   #turn() {
     const { running } = this.#conversation;
     this.toggleAttribute("data-handed-over", this.#conversation.handedOver);
+    if (this.person) this.person.hidden = this.#conversation.handedOver;
+    if (this.composer?.field?.placeholder !== this.#composerTexts().placeholder) this.composer?.reword();
     this.composer?.setRunning(running !== null, running?.stopping ?? false);
     this.#drawNotice();
   }

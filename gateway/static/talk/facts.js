@@ -23,9 +23,9 @@ export function factsOf(message) {
   if (message.duration_ms !== null && message.duration_ms >= SHOWN_FROM_MS && message.kind === "answer") {
     facts.push(fact(t.seconds(words.number(message.duration_ms / 1000, 1))));
   }
-  if (message.cost_nanousd !== null) {
-    facts.push(fact(message.cost_nanousd === 0 ? t.free : t.cost(words.money(message.cost_nanousd))));
-  }
+  // Where nothing is paid, figures beside every answer are noise: they are for those who weigh a model's cost.
+  if (!message.cost_nanousd) return facts;
+  facts.push(fact(t.cost(words.money(message.cost_nanousd))));
   if (message.confidence !== null) {
     facts.push(fact(t.closeness(`${words.number(message.confidence * 100)} %`), t.closenessHelp));
   }

@@ -32,7 +32,7 @@ export async function ask(api, conversation, message, onAccepted) {
     conversation.apply(event.type, data, true);
   };
   try {
-    await exist(api, conversation, message);
+    await exist(api, conversation, `${message.key}-c`);
     const path = `conversations/${encodeURIComponent(conversation.id)}/messages`;
     const body = { text: message.text, attachment_ids: message.attachments.map((file) => file.id) };
     const response = await api.send(path, { body, key: message.key, accept: "text/event-stream", endless: true });
@@ -62,10 +62,16 @@ function settle(conversation, message) {
   else if (message.state === "sending") conversation.setState(message, "whole");
 }
 
-/** The server's conversation is made when there is something to say. @param {import("../wire/api.js").Api} api @param {Conversation} conversation @param {Message} message */
-async function exist(api, conversation, message) {
+/**
+ * The server's conversation is made when there is something to say.
+ *
+ * @param {import("../wire/api.js").Api} api
+ * @param {Conversation} conversation
+ * @param {string} key makes trying again harmless
+ */
+export async function exist(api, conversation, key) {
   if (conversation.id) return;
-  const made = await api.json("conversations", { method: "POST", body: {}, key: `${message.key}-c` });
+  const made = await api.json("conversations", { method: "POST", body: {}, key });
   conversation.id = made.id;
   conversation.dispatchEvent(new Event("made"));
 }

@@ -31,10 +31,13 @@ export default {
 
   composer: "Your question",
   placeholder: "Ask a question…",
+  composerPerson: "Your message to the team",
+  placeholderPerson: "Write to the team…",
   attach: "Attach a file",
   attaching: "Sending…",
   detach: (/** @type {string} */ name) => `Remove ${name}`,
   picture: "Picture",
+  fileUnreadable: "This file cannot be read: it may be damaged, locked or empty.",
   send: "Send",
   stop: "Stop the answer",
   hint: "Enter to send, Shift + Enter for a new line",
@@ -82,7 +85,6 @@ export default {
   model: (/** @type {string} */ name) => `written by ${name}`,
   quoted: "quoted from the documents",
   cost: (/** @type {string} */ money) => `cost ${money}`,
-  free: "no cost",
   seconds: (/** @type {string} */ count) => `${count} s`,
   economy: "Economy mode",
   economyHelp: "No writing model was available, so these are the documents’ own words.",
@@ -92,6 +94,8 @@ export default {
   rephraseLabel: "Not found in the documents",
 
   human: "Talk to a person",
+  humanSure: "Pass this conversation to the team? The assistant is silent from then on.",
+  humanYes: "Yes, pass it on",
   humanAsking: "Passing you on…",
   humanAsked: "A person has been asked. You can keep writing here: they will read it.",
   humanAbsent: "Passing a conversation to a person is not set up on this server yet. Nothing was sent.",
@@ -113,6 +117,14 @@ export default {
   loading: "Loading…",
   requestId: (/** @type {string} */ id) => `Reference: ${id}`,
   until: (/** @type {string} */ moment) => `Possible again from ${moment}.`,
+
+  notices: {
+    title: "Notices",
+    none: "No notices.",
+    unread: (/** @type {number} */ count) => (count === 1 ? "1 unread notice" : `${count} unread notices`),
+    markAll: "Mark all as read",
+    isNew: "new",
+  },
 
   problems: {
     network: "The server did not answer. Check your connection.",

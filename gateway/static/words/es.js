@@ -32,10 +32,13 @@ export default {
 
   composer: "Su pregunta",
   placeholder: "Haga una pregunta…",
+  composerPerson: "Su mensaje al equipo",
+  placeholderPerson: "Escriba al equipo…",
   attach: "Adjuntar un archivo",
   attaching: "Enviando…",
   detach: (name) => `Quitar ${name}`,
   picture: "Imagen",
+  fileUnreadable: "Este archivo no se puede leer: puede estar dañado, protegido o vacío.",
   send: "Enviar",
   stop: "Detener la respuesta",
   hint: "Intro para enviar, Mayús + Intro para una línea nueva",
@@ -83,7 +86,6 @@ export default {
   model: (name) => `redactado por ${name}`,
   quoted: "citado de los documentos",
   cost: (money) => `coste ${money}`,
-  free: "sin coste",
   seconds: (count) => `${count} s`,
   economy: "Modo económico",
   economyHelp: "No había ningún modelo de redacción disponible: son las palabras de los propios documentos.",
@@ -93,6 +95,8 @@ export default {
   rephraseLabel: "No está en los documentos",
 
   human: "Hablar con una persona",
+  humanSure: "¿Pasar esta conversación al equipo? El asistente guardará silencio después.",
+  humanYes: "Sí, pasarla",
   humanAsking: "Pasando su consulta…",
   humanAsked: "Se ha avisado a una persona. Puede seguir escribiendo aquí: lo leerá.",
   humanAbsent: "Pasar una conversación a una persona aún no está disponible en este servidor. No se envió nada.",
@@ -114,6 +118,14 @@ export default {
   loading: "Cargando…",
   requestId: (id) => `Referencia: ${id}`,
   until: (moment) => `Posible de nuevo: ${moment}.`,
+
+  notices: {
+    title: "Avisos",
+    none: "Ningún aviso.",
+    unread: (/** @type {number} */ count) => (count === 1 ? "1 aviso sin leer" : `${count} avisos sin leer`),
+    markAll: "Marcar todo como leído",
+    isNew: "nuevo",
+  },
 
   problems: {
     network: "El servidor no respondió. Compruebe su conexión.",

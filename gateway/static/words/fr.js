@@ -32,10 +32,13 @@ export default {
 
   composer: "Votre question",
   placeholder: "Posez une question…",
+  composerPerson: "Votre message à l’équipe",
+  placeholderPerson: "Écrivez à l’équipe…",
   attach: "Joindre un fichier",
   attaching: "Envoi…",
   detach: (name) => `Retirer ${name}`,
   picture: "Image",
+  fileUnreadable: "Ce fichier ne peut pas être lu : il est peut-être abîmé, protégé ou vide.",
   send: "Envoyer",
   stop: "Arrêter la réponse",
   hint: "Entrée pour envoyer, Maj + Entrée pour aller à la ligne",
@@ -84,7 +87,6 @@ export default {
   model: (name) => `rédigé par ${name}`,
   quoted: "cité des documents",
   cost: (money) => `coût ${money}`,
-  free: "sans coût",
   seconds: (count) => `${count} s`,
   economy: "Mode économique",
   economyHelp: "Aucun modèle de rédaction n’était disponible : ce sont les mots mêmes des documents.",
@@ -94,6 +96,8 @@ export default {
   rephraseLabel: "Pas trouvé dans les documents",
 
   human: "Parler à une personne",
+  humanSure: "Transmettre cette conversation à l’équipe ? L’assistant se taira ensuite.",
+  humanYes: "Oui, transmettre",
   humanAsking: "Transmission en cours…",
   humanAsked: "Une personne a été prévenue. Vous pouvez continuer à écrire ici : elle vous lira.",
   humanAbsent: "Le passage à une personne n’est pas encore en place sur ce serveur. Rien n’a été envoyé.",
@@ -115,6 +119,14 @@ export default {
   loading: "Chargement…",
   requestId: (id) => `Référence : ${id}`,
   until: (moment) => `À nouveau possible : ${moment}.`,
+
+  notices: {
+    title: "Avis",
+    none: "Aucun avis.",
+    unread: (/** @type {number} */ count) => (count === 1 ? "1 avis non lu" : `${count} avis non lus`),
+    markAll: "Tout marquer comme lu",
+    isNew: "nouveau",
+  },
 
   problems: {
     network: "Le serveur n’a pas répondu. Vérifiez votre connexion.",
