@@ -1,19 +1,15 @@
-"""Takes a visitor's message, runs the turn in a task of its own, and publishes what came of it."""
+"""Takes a visitor's message, runs the turn in a task of its own, and keeps the leases of those under way."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from gateway.assistant.contract import Outcome
-from gateway.conversation.model import Kind, Message, Role
-from gateway.conversation.suggestion import REPHRASE_TIMES
 from gateway.storage.again import again
 from gateway.storage.contract import KeyRecord
-from gateway.turns import announcement
 from gateway.turns.intake import LEASE, NewMessage, streams_of, take_in
-from gateway.turns.reply import clarification, compose, offering, passing
+from gateway.turns.publisher import Publisher
 from gateway.turns.runner import TurnRun
 from shared.errors import IdempotencyConflict, NotFound, NotReady, PasseurError
 from shared.ids import new_id
@@ -22,23 +18,20 @@ from shared.logs import logger
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.assistant.contract import Assistant, Result
-    from gateway.conversation.model import Conversation, Visitor
+    from gateway.assistant.contract import Assistant, Outcome
+    from gateway.conversation.model import Visitor
     from gateway.events.contract import Announcer
     from gateway.identity.projects import Project
     from gateway.pending.service import Clarifications
     from gateway.storage.contract import Store, TurnRecord
     from gateway.storage.transaction import Transaction
     from gateway.turns.desk import Desk, Enclosures
-    from gateway.turns.reply import Reply
     from shared.clock import Clock
 
 OTHER_BODY: Final = "This Idempotency-Key came before with another body: use a new key."
 RENEW_S: Final = 3.0
 """How often leases are kept. A gateway that died is followed after `LEASE` and this at most."""
 CLAIM_LIMIT: Final = 100
-PUBLISH_DELAYS_S: Final = (0.0, 0.1, 0.5, 2.0, 5.0, 10.0)
-"""Attempts to publish a result when the store refuses; afterwards the lease runs out and the turn is attached again."""
 
 log = logger(__name__)
 
@@ -79,6 +72,7 @@ class TurnService:
         self._enclosures = enclosures
         self._pending = pending
         self._owner = new_id(clock.now())
+        self._publisher = Publisher(store, self._owner, clock, pending)
         self._runs: dict[str, TurnRun] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._taking: set[asyncio.Task[Taken]] = set()
@@ -247,96 +241,14 @@ class TurnService:
         try:
             result = await run.converse(attached_again=attached_again)
             self._announcer.flush(run.running)
-            await self._publish(run, result)
+            outcome = await self._publisher.publish(turn, result)
+            if outcome is not None:
+                self._ended(turn, outcome)
         except Exception:  # a turn's own task: its lease runs out and the turn is attached again
             log.exception("turn_broken", turn_id=turn.id)
         finally:
             self._announcer.end(run.running)
             del self._runs[turn.id], self._tasks[turn.id]
-
-    async def _publish(self, run: TurnRun, result: Result) -> None:
-        for delay in PUBLISH_DELAYS_S:
-            await self._clock.sleep(delay)
-            try:
-                await self._publish_once(run, result)
-            except NotReady as exc:
-                log.warning("publish_refused", turn_id=run.turn.id, reason=exc.message)
-            else:
-                return
-        log.error("publish_given_up", turn_id=run.turn.id)
-
-    async def _publish_once(self, run: TurnRun, result: Result) -> None:
-        turn, now = run.turn, self._clock.now()
-        async with self._store.transaction() as tx:
-            conversation = await tx.conversations.hold(turn.conversation_id)
-            if conversation is None:
-                return
-            streams = await streams_of(tx, conversation)
-            if conversation.escalated:
-                await self._hand_over(tx, turn, streams)
-                return
-            if not await self._still_ours(tx, turn):
-                return
-            result, reply = await self._worded(tx, turn, conversation, result)
-            if not await tx.turns.end(turn.id, self._owner, result.outcome.value, reply.problem, now):
-                raise NotReady("The turn went to another gateway meanwhile.")  # and what was asked back is undone
-            said = Message(
-                id=turn.ai_message_id,
-                conversation_id=turn.conversation_id,
-                position=await tx.conversations.take_position(turn.conversation_id, now),
-                role=Role.AI,
-                kind=reply.kind,
-                text=reply.text,
-                created_at=now,
-                server_text=reply.server_text,
-                language=reply.language,
-                turn_id=turn.id,
-                citations=reply.citations,
-                facts=reply.facts,
-            )
-            await tx.messages.add(said)
-            await tx.conversations.change(turn.conversation_id, insufficient_count=reply.insufficient_count)
-            done = announcement.turn_done(turn, result.outcome.value, reply.problem)
-            for stream_id in streams:
-                if reply.kind is Kind.CLARIFICATION:
-                    await tx.events.append(stream_id, announcement.clarifying(turn))
-                await tx.events.append(stream_id, announcement.message_created(said, conversation.project_id))
-                await tx.events.append(stream_id, done)
-        self._ended(turn, result.outcome)
-
-    async def _still_ours(self, tx: Transaction, turn: TurnRecord) -> bool:
-        current = await tx.turns.get(turn.id)
-        return current is not None and current.outcome is None and current.owner == self._owner
-
-    async def _worded(
-        self, tx: Transaction, turn: TurnRecord, conversation: Conversation, result: Result
-    ) -> tuple[Result, Reply]:
-        """Decide what is said. A question that the AI server left open is asked and kept; one that this turn answered
-        is over, or open again where the turn failed for a passing reason.
-        """
-        pending, count, question = self._pending, conversation.insufficient_count, str(turn.question["text"])
-        if pending is None:
-            return result, compose(result, count)
-        if result.outcome is Outcome.CLARIFY_CONNECTOR and result.candidates:
-            text = await pending.ask_service(tx, conversation.id, question, result.candidates)
-            return result, clarification(result, text, count)
-        if result.outcome is Outcome.CLARIFY_SEARCH and result.failed_search is not None:
-            asked = await pending.ask_search(tx, conversation.id, turn.id, question, result.failed_search)
-            if asked is not None:
-                return result, clarification(result, asked, count)
-            in_vain = replace(result, outcome=Outcome.INSUFFICIENT_CONTEXT)
-            return in_vain, compose(in_vain, max(count, REPHRASE_TIMES))
-        offered = await pending.settle(tx, turn.id, passing=passing(result))
-        reply = compose(result, count)
-        return result, reply if offered is None else offering(reply, offered)
-
-    async def _hand_over(self, tx: Transaction, turn: TurnRecord, streams: tuple[str, ...]) -> None:
-        """End a turn in silence: while it ran a ticket was opened, and people have the word."""
-        outcome = Outcome.HANDED_OVER
-        if await tx.turns.end(turn.id, self._owner, outcome.value, None, self._clock.now()):
-            for stream_id in streams:
-                await tx.events.append(stream_id, announcement.turn_done(turn, outcome.value, None))
-            self._ended(turn, outcome)
 
     def _ended(self, turn: TurnRecord, outcome: Outcome) -> None:
         seconds = (self._clock.now() - turn.started_at).total_seconds()
