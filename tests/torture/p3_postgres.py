@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import sys
+import time
 
 from ai_server.storage.contract import Budget, BudgetScope, Period, ScopeKind
 from ai_server.storage.postgres import PostgresStateStore
@@ -55,10 +56,14 @@ async def _race(dsn: str, rounds: int, seed: int) -> Figure:
         for number in range(PROCESSES)
     ]  # fmt: skip
     figure = Figure(rounds * RACERS, span(seed, rounds), notes={"rounds": rounds, "processes": PROCESSES})
+    slowest = 0.0
     try:
         for number in range(seed, seed + rounds):
-            figure.failures += await _round(store, processes, number)
+            faults, seconds = await _round(store, processes, number)
+            figure.failures += faults
+            slowest = max(slowest, seconds)
         figure.failures += await store.ledger.audit()
+        figure.notes["slowest round of a process"] = f"{slowest:.2f} s"
     finally:
         for process in processes:
             assert process.stdin is not None
@@ -68,23 +73,27 @@ async def _race(dsn: str, rounds: int, seed: int) -> Figure:
     return figure
 
 
-async def _round(store: PostgresStateStore, processes: list[asyncio.subprocess.Process], seed: int) -> list[str]:
+async def _round(
+    store: PostgresStateStore, processes: list[asyncio.subprocess.Process], seed: int
+) -> tuple[list[str], float]:
+    """Let all processes race, and tell what is wrong and how long the slowest took."""
     price, fits, _ = plan(seed)
     for process in processes:
         assert process.stdin is not None
         process.stdin.write(f"{seed}\n".encode())
-    admitted, errors = 0, []
+    admitted, errors, slowest = 0, [], 0.0
     for process in processes:
         assert process.stdout is not None
         answer = json.loads(await process.stdout.readline())
         admitted += answer["admitted"]
         errors += answer["errors"]
+        slowest = max(slowest, answer["seconds"])
     balance = await store.ledger.balance(scope(seed), Period.DAILY, workload.NOW)
     assert balance is not None
     faults = [f"seed {seed}: {error}" for error in errors]
     if (admitted, balance.open_hold_nanousd) != (fits, fits * price):
         faults.append(f"seed {seed}: {admitted} admitted, {balance.open_hold_nanousd} held, {fits} of {price} fit")
-    return faults
+    return faults, slowest
 
 
 async def racers(dsn: str, process: str) -> None:
@@ -96,6 +105,7 @@ async def racers(dsn: str, process: str) -> None:
         seed = int(line)
         price, _, limit = plan(seed)
         default = Budget(scope(seed), Period.DAILY, limit)
+        began = time.monotonic()
         calls = [workload.call(f"{seed}.{process}.{number}", price, user=f"user-{seed}") for number in range(EACH)]
         outcomes = await asyncio.gather(
             *(store.ledger.reserve(each, [default]) for each in calls), return_exceptions=True
@@ -104,7 +114,8 @@ async def racers(dsn: str, process: str) -> None:
             repr(each) for each in outcomes if isinstance(each, Exception) and not isinstance(each, BudgetExhausted)
         ]
         admitted = sum(not isinstance(each, BaseException) for each in outcomes)
-        print(json.dumps({"admitted": admitted, "errors": errors}), flush=True)
+        seconds = time.monotonic() - began
+        print(json.dumps({"admitted": admitted, "errors": errors, "seconds": seconds}), flush=True)
     await store.close()
 
 
