@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from packaging.markers import Marker
+
 ROOT = Path(__file__).resolve().parent.parent
 WORK = Path(os.environ.get("PASSEUR_IMAGES_DIR") or ROOT / "var" / "images")
 LOCK = ROOT / "requirements" / "images.lock"
@@ -73,13 +75,44 @@ def base() -> str:
     return f"localhost/{BASE}"
 
 
-def wheels() -> Path:
-    """Fetch every locked package, checked against its hash."""
-    folder = WORK / "wheels"
-    say(f"fetching the locked packages into {folder}")
+def python_of(image: str) -> str:
+    """Ask a base for its Python's version: which packages of the lock it needs depends on it."""
+    container = buildah("from", "--pull-never", image)
+    try:
+        return buildah("run", container, "--", "python3", "-c", "import platform; print(platform.python_version())")
+    finally:
+        buildah("rm", container)
+
+
+def locked_for(version: str) -> str:
+    """Choose the lock's entries for a Python version, without their conditions."""
+    environment = {"python_full_version": version, "python_version": ".".join(version.split(".")[:2])}
+    chosen: list[str] = []
+    wanted = False
+    for line in LOCK.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith((" ", "#")):
+            requirement, _, condition = line.removesuffix(" \\").partition(" ; ")
+            wanted = not condition or Marker(condition).evaluate(environment)
+            line = f"{requirement} \\"  # noqa: PLW2901 - the entry without its condition
+        if wanted and not line.lstrip().startswith("#"):
+            chosen.append(line)
+    return "\n".join(chosen) + "\n"
+
+
+def wheels(version: str) -> Path:
+    """Fetch every locked package, checked against its hash; nothing is done again for the same lock."""
+    folder, locked = WORK / f"wheels-{version}", locked_for(version)
+    stamp = folder / "fetched.txt"
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == locked:
+        return folder
+    say(f"fetching the locked packages for Python {version} into {folder}")
     folder.mkdir(parents=True, exist_ok=True)
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-    run(*pip, "--require-hashes", "--only-binary", ":all:", "--dest", folder, "--requirement", LOCK)
+    chosen = folder / "wanted.txt"
+    chosen.write_text(locked, encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    target = ["--python-version", version, "--implementation", "cp", "--only-binary", ":all:"]
+    run(*pip, *target, "--require-hashes", "--dest", folder, "--requirement", chosen)
+    chosen.rename(stamp)
     return folder
 
 
@@ -110,7 +143,8 @@ def build(name: str, base_image: str, packages: Path) -> None:
 def main() -> None:
     """Build what is named on the command line, or both."""
     check_tools()
-    base_image, packages = base(), wheels()
+    base_image = base()
+    packages = wheels(python_of(base_image))
     for name in sys.argv[1:] or IMAGES:
         build(name, base_image, packages)
     say("done: passeur-ai and passeur-gateway are in buildah's storage (buildah images)")

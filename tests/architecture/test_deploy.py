@@ -10,6 +10,7 @@ import yaml
 
 from ai_server import settings as ai_settings
 from gateway import settings as gateway_settings
+from scripts import images
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
@@ -66,3 +67,15 @@ def test_nginx_passes_to_every_gateway_and_leaves_buffering_alone():
         name for name in COMPOSE["services"] if "way" in name
     }
     assert "proxy_buffering" not in site
+
+
+@pytest.mark.parametrize("version", ["3.11.2", "3.12.4", "3.13.1"])
+def test_the_packages_of_an_image_are_chosen_for_the_python_of_its_base(version):
+    """Found with Debian's 3.11.2, which needs a package that 3.11.7 does not."""
+    entries = re.split(r"\n(?=\S)", images.locked_for(version).strip())
+    names = [entry.partition("==")[0] for entry in entries]
+    assert len(set(names)) == len(names)
+    assert {"asyncpg", "redis", "numpy", "anthropic", "pillow"} <= set(names)
+    assert ("async-timeout" in names) is (version == "3.11.2")
+    assert "pywin32" not in names
+    assert all("--hash=sha256:" in entry and not entry.endswith("\\") for entry in entries)
