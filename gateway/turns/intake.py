@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from gateway.storage.transaction import Transaction
     from gateway.turns.desk import Desk
 
-LEASE: Final = timedelta(seconds=10)
-"""How long a turn belongs to a gateway that says nothing. Too short costs little: whoever takes a turn over re-attaches
-to the same answer, and of two that publish it one is refused."""
+LEASE: Final = timedelta(seconds=15)
+"""How long a turn belongs to a gateway that says nothing: longer than keeping it takes while the store is busy."""
 HISTORY_READ: Final = 4 * MESSAGE_LIMIT
 
 

@@ -13,11 +13,13 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from gateway.conversation.model import Visitor
 from gateway.storage import again as again_of
-from gateway.storage import postgres
+from gateway.storage import postgres, sqlite
 from gateway.storage.again import again
 from gateway.storage.contract import NewEvent, Undone
 from gateway.storage.postgres import open_postgres
 from gateway.storage.tables import metadata
+from gateway.turns.intake import LEASE
+from gateway.turns.service import RENEW_S
 from shared.clock import SystemClock
 from shared.errors import NotReady, SettingsError
 from shared.ids import new_id
@@ -175,6 +177,11 @@ async def test_a_gateway_that_freezes_in_a_transaction_gives_its_locks_back(url,
         await freeze()
     await frozen.close()
     await other.close()
+
+
+def test_a_lease_outlasts_a_busy_store():
+    """Otherwise gateways take each other's turns when there is most to do."""
+    assert LEASE.total_seconds() > RENEW_S + max(postgres.BUSY_TIMEOUT_S, sqlite.BUSY_TIMEOUT_S)
 
 
 async def test_more_transactions_than_connections_wait_their_turn_for_so_long(server, monkeypatch):
