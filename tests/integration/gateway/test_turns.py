@@ -9,6 +9,7 @@ import pytest
 from gateway.assistant.contract import Citation, Outcome, Passage, Problem, Result, Step
 from shared.errors import BudgetExhausted, InvalidRequest
 from tests.fakes.assistant import Pause, answering, ending
+from tests.fakes.gateway import serving
 from tests.integration.gateway.client import is_done
 from tests.waiting import eventually
 
@@ -187,11 +188,14 @@ async def test_closing_the_tab_loses_neither_answer_nor_turn(browser, conversati
     assert await eventually(answered) == ["toujours là"]
 
 
+@pytest.mark.parametrize("cancels", [True, False])
 @pytest.mark.parametrize("leaving", ["before", "during"])
-async def test_leaving_a_json_post_does_not_lose_the_turn_either(browser, conversation, assistant, url, leaving):
-    """CASES.md F1."""
+async def test_leaving_a_json_post_does_not_lose_the_turn_either(
+    browser, conversation, assistant, services, leaving, cancels
+):
+    """CASES.md F1: the same whether or not aiohttp cancels the handler of a client that left."""
     assistant.script = lambda question: [Pause(), *answering("publié")]
-    async with aiohttp.ClientSession() as session:
+    async with serving(services, cancels=cancels) as url, aiohttp.ClientSession() as session:
         headers = {"Authorization": f"Bearer {browser.token}"}
         path = f"{url}/v1/conversations/{conversation}/messages"
         post = asyncio.create_task(session.post(path, json={"text": "vite"}, headers=headers))
@@ -301,6 +305,29 @@ async def test_a_citation_opens_with_rights_checked_again(browser, conversation,
     elsewhere = await browser.open_conversation()
     stolen = f"/v1/conversations/{elsewhere}/citations/{said['citations'][0]['id']}"
     assert (await browser.call("GET", stolen)).status == 404
+
+
+async def test_a_citation_of_a_live_service_opens_as_it_was_told(browser, conversation, assistant):
+    """Issue 8: no index holds what a service found, and the AI server need not be asked for it."""
+    found = Citation(
+        "a", "chunk-9", "The Batman (2022)", "http://media.example/1", "The Batman (2022)", 3,
+        service="Jellyfin", text="2022-03-04\nA masked man.",
+    )  # fmt: skip
+    assistant.script = lambda question: answering("Là.", citations=(found,))
+    said = (await browser.say(conversation, "où ?"))["ai_message"]
+    path = f"/v1/conversations/{conversation}/citations/{said['citations'][0]['id']}"
+    passage = await browser.good("GET", path)
+    assert passage == {
+        "id": said["citations"][0]["id"],
+        "title": "The Batman (2022)",
+        "url": "http://media.example/1",
+        "heading": "",
+        "text": "2022-03-04\nA masked man.",
+        "language": "",
+        "quote": "The Batman (2022)",
+        "service": "Jellyfin",
+    }
+    assert assistant.asked_contexts == []
 
 
 async def test_a_project_that_hides_model_and_cost_hides_them_everywhere(new_browser, assistant):
