@@ -20,6 +20,8 @@ from ai_server.application import Application
 from ai_server.cli.command import CommandContext
 from ai_server.cli.connection import Unreachable, connected
 from ai_server.clients import ALL_PROJECTS, CLIENTS_FILE, Client, ClientRegister, Scope, load_clients, token_digest
+from ai_server.knowledge.index import ChromaIndex, ChromaServer
+from ai_server.knowledge.server_child import ServerAddress
 from ai_server.knowledge.service import KnowledgeService
 from ai_server.providers import catalog, registry
 from ai_server.server import Listener
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from ai_server.answering.contract import Project
     from ai_server.cli.connection import Connection
     from ai_server.knowledge.contract import Embedder
+    from ai_server.knowledge.durable import DurableIndex
     from ai_server.settings import AiSettings
     from ai_server.storage.contract import StateStore
     from shared.clock import Clock
@@ -108,9 +111,7 @@ def _providers(
     options: Mapping[str, Mapping[str, str | SecretStr]],
     catalogue: catalog.Catalog,
 ) -> registry.ProviderSet:
-    chains = [
-        choice for each in projects.values() for assistant in each.assistants.values() for choice in assistant.chain
-    ]
+    chains = [choice for each in projects.values() for choice in each.generating()]
     return registry.build(chains, [each.embedding for each in projects.values()], options, catalogue, SystemClock())
 
 
@@ -120,7 +121,7 @@ def _check_budgets(projects: Mapping[str, Project], providers: registry.Provider
     for project in projects.values():
         if any(each.kind is ScopeKind.PROJECT for each in project.budgets):
             continue
-        chosen = [providers.generation(choice) for each in project.assistants.values() for choice in each.chain]
+        chosen = [providers.generation(choice) for choice in project.generating()]
         chosen.append(providers.embedding(project.embedding))
         if any(each.pricing.metered for each in chosen):
             where = f"projects/{project.project_id}/{project_files.PROJECT_FILE}"
@@ -221,10 +222,37 @@ def _application(plan: Plan, figures: CollectorRegistry) -> Application:
     store = _store(plan.settings, own, clock)
     known = [each.knowledge for each in plan.projects.values()]
 
-    def make_knowledge(embedders: Mapping[str, Embedder]) -> KnowledgeService:
-        return KnowledgeService(known, embedders, store.index, own, clock)
+    async def make_embedder(provider: str, model: str) -> Embedder:
+        return await application.embedder(provider, model)
 
-    return Application(store, make_knowledge, plan.projects, plan.providers, clock, figures)
+    def make_knowledge(embedders: Mapping[str, Embedder]) -> KnowledgeService:
+        return KnowledgeService(
+            known,
+            embedders,
+            store.index,
+            own,
+            clock,
+            index=_durable_index(plan.settings, own),
+            make_embedder=make_embedder,
+            shared=plan.settings.state_url is not None,
+        )
+
+    application = Application(store, make_knowledge, plan.projects, plan.providers, clock, figures, _embedding)
+    return application
+
+
+def _durable_index(settings: AiSettings, own: Path) -> DurableIndex:
+    if not settings.chroma_url:
+        return ChromaIndex(own / "index")
+    token = settings.chroma_token.get_secret_value() if settings.chroma_token else ""
+    return ChromaServer(ServerAddress(settings.chroma_url, token, settings.chroma_tenant, settings.chroma_database))
+
+
+def _embedding(choice: registry.ModelChoice) -> registry.ProviderBundle:
+    """Make an embedding model that no project's settings name, for a change of model while the server runs."""
+    return registry.build([], [choice], setting_files.provider_options(), catalog.load(), SystemClock()).embedding(
+        choice
+    )
 
 
 # ---------------------------------------------------------------- operator commands

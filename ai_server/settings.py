@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -57,6 +58,20 @@ class AiSettings(BaseSettings):
     data folder, for one process.
     """
 
+    chroma_url: str = ""
+    """`http://host:port` of a Chroma server, `https://api.trychroma.com` for Chroma Cloud; empty: Chroma in a child
+    process of this one, in the data folder. A bare server asks nobody who they are: keep it where only we reach it.
+    """
+
+    chroma_token: SecretStr | None = None
+    """Sent as `X-Chroma-Token`: the key of Chroma Cloud, or what a proxy in front of the server checks."""
+
+    chroma_tenant: str = "default_tenant"
+    """Tenant on the Chroma server."""
+
+    chroma_database: str = "default_database"
+    """Database on the Chroma server. Installations that share a server need one each."""
+
     token_file: Path | None = None
     """Where operator commands find their token; `<data>/ai/operator.token` when unset."""
 
@@ -84,6 +99,21 @@ def _state_faults(settings: AiSettings) -> list[str]:
     return []
 
 
+def _chroma_faults(settings: AiSettings) -> list[str]:
+    if not settings.chroma_url:
+        return [f"{PREFIX}CHROMA_TOKEN: there is no CHROMA_URL to send it to"] if settings.chroma_token else []
+    parts = urlsplit(settings.chroma_url)
+    try:
+        well = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        well = False
+    if not well or parts.path.strip("/") or parts.query or parts.username:
+        return [f"{PREFIX}CHROMA_URL: must be http://host:port or https://host, and nothing more"]
+    if settings.chroma_token and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        return [f"{PREFIX}CHROMA_URL: the token would cross the network in the clear: use https"]
+    return []
+
+
 def read(variables: Mapping[str, str] | None = None) -> AiSettings:
     """Read the environment (or `variables`, without their prefix and in lower case, in its place).
 
@@ -102,6 +132,7 @@ def read(variables: Mapping[str, str] | None = None) -> AiSettings:
         *_metrics_faults(settings),
         *_tls_faults(settings),
         *_state_faults(settings),
+        *_chroma_faults(settings),
     ]
     if faults:
         raise SettingsError(faults)

@@ -26,6 +26,8 @@ PasseurError
 ├── NotReady
 ├── DeadlinePassed
 ├── FailedPrecondition
+│   ├── FolderSource          a source that takes no documents from here
+│   └── NothingKept           no earlier index to return to
 └── NotImplementedHere        the rpc comes with a later release
 
 A foreign error becomes one of these in the one place that knows it, `from exc`. The names and numbers are those of
@@ -254,6 +256,18 @@ class FailedPrecondition(PasseurError):
 
     slug, grpc_code, http_status = "failed-precondition", "FAILED_PRECONDITION", 409
     reason = "FAILED_PRECONDITION"
+
+
+class FolderSource(FailedPrecondition):
+    """The source is a folder that somebody else writes."""
+
+    reason = "FOLDER_SOURCE"
+
+
+class NothingKept(FailedPrecondition):
+    """There is no earlier index to return to."""
+
+    reason = "NOTHING_KEPT"
 
 
 class NotImplementedHere(PasseurError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ai_server.cli import document_changes
 from shared.pb.passeur.v1 import documents_pb2, documents_pb2_grpc
 
 if TYPE_CHECKING:
@@ -13,37 +14,30 @@ if TYPE_CHECKING:
     from ai_server.cli.connection import Connection
 
 NAME: Final = "documents"
-HELP: Final = "list documents, explain one, audit the index or rebuild it"
+HELP: Final = "list, explain, upsert or delete documents; audit, rebuild, calibrate or reindex the index"
 _PAGE: Final = 500
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add `list`, `explain`, `audit` and `rebuild`."""
+    """Add the actions."""
     actions = parser.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="sources and their documents")
     explain = actions.add_parser("explain", help="what the index holds of one document")
     audit = actions.add_parser("audit", help="query every passage by its own vector; exits 1 when one is not found")
     rebuild = actions.add_parser("rebuild", help="build the index anew from the documents, while answers go on")
-    for each in (listing, explain, audit, rebuild):
-        each.add_argument("--project", default="demo", help="project id (default: demo)")
     listing.add_argument("--source", default="", help="only this source")
     explain.add_argument("source")
     explain.add_argument("path")
+    for each in (listing, explain, audit, rebuild, *document_changes.configure(actions)):
+        each.add_argument("--project", default="demo", help="project id (default: demo)")
 
 
 async def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Ask the running server and print."""
+    actions = {"list": _list, "explain": _explain, "audit": _audit, "rebuild": _rebuild, **document_changes.ACTIONS}
     async with context.connect() as connection:
         stub = documents_pb2_grpc.DocumentsServiceStub(connection.channel)
-        if arguments.action == "list":
-            await _list(stub, arguments, connection)
-        elif arguments.action == "explain":
-            await _explain(stub, arguments, connection)
-        elif arguments.action == "audit":
-            return await _audit(stub, arguments, connection)
-        else:
-            await _rebuild(stub, arguments, connection)
-    return 0
+        return await actions[arguments.action](stub, arguments, connection)
 
 
 async def _audit(
@@ -61,7 +55,7 @@ async def _audit(
 
 async def _rebuild(
     stub: documents_pb2_grpc.DocumentsServiceStub, arguments: argparse.Namespace, connection: Connection
-) -> None:
+) -> int:
     request = documents_pb2.RebuildRequest(project_id=arguments.project)
     async for response in stub.Rebuild(request, metadata=connection.metadata):
         if response.WhichOneof("event") == "file":
@@ -69,11 +63,12 @@ async def _rebuild(
             print(f"{status:9} {response.file.path}  {response.file.reason}".rstrip())
         elif response.WhichOneof("event") == "summary":
             print(f"{response.summary.chunks_embedded_count} embedded, {response.summary.chunks_reused_count} reused")
+    return 0
 
 
 async def _list(
     stub: documents_pb2_grpc.DocumentsServiceStub, arguments: argparse.Namespace, connection: Connection
-) -> None:
+) -> int:
     token = ""
     first = True
     while first or token:
@@ -88,6 +83,7 @@ async def _list(
         for entry in page.documents:
             print(_told(entry))
         first, token = False, page.next_page_token
+    return 0
 
 
 def _told(entry: documents_pb2.DocumentEntry) -> str:
@@ -98,7 +94,7 @@ def _told(entry: documents_pb2.DocumentEntry) -> str:
 
 async def _explain(
     stub: documents_pb2_grpc.DocumentsServiceStub, arguments: argparse.Namespace, connection: Connection
-) -> None:
+) -> int:
     request = documents_pb2.ExplainRequest(
         project_id=arguments.project, source_id=arguments.source, path=arguments.path
     )
@@ -108,3 +104,4 @@ async def _explain(
         print(f"  {key}: {', '.join(values.values)}")
     for chunk in found.chunks:
         print(f"\n{chunk.chunk_id}  {chunk.heading}  ({chunk.character_count} characters)\n{chunk.text}")
+    return 0

@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.pb.passeur.v1 import common_pb2, documents_pb2, documents_pb2_grpc
+from ai_server.cli.metadata import defaults_of
+from shared.pb.passeur.v1 import documents_pb2, documents_pb2_grpc
 
 if TYPE_CHECKING:
     import argparse
 
     from ai_server.cli.command import CommandContext
     from ai_server.cli.connection import Connection
+    from shared.pb.passeur.v1 import common_pb2
 
 NAME: Final = "ingest"
 HELP: Final = "index a folder of documents, or every source that the project declares"
@@ -32,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 async def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Sync through the running server; exits 1 when a file was rejected for want of a working index only."""
     try:
-        defaults = _defaults(arguments.meta)
+        defaults = defaults_of(arguments.meta)
     except ValueError as exc:
         print(exc, file=sys.stderr)
         return 2
@@ -40,21 +42,6 @@ async def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         for request in await _requests(arguments, defaults, connection):
             await _sync(request, connection, quiet=arguments.quiet)
     return 0
-
-
-def _defaults(meta: str) -> dict[str, common_pb2.Values]:
-    """Read `key=value,value key=value`.
-
-    Raises:
-        ValueError: a part without `=`.
-    """
-    found: dict[str, common_pb2.Values] = {}
-    for part in meta.split():
-        key, equals, values = part.partition("=")
-        if not (key and equals and values):
-            raise ValueError(f"--meta: `{part}` is not key=value")
-        found[key] = common_pb2.Values(values=values.split(","))
-    return found
 
 
 async def _requests(
@@ -80,16 +67,28 @@ async def _requests(
 async def _sync(request: documents_pb2.SyncRequest, connection: Connection, *, quiet: bool) -> None:
     stub = documents_pb2_grpc.DocumentsServiceStub(connection.channel)
     bar = _Bar(request.source_id or Path(request.root).name)
+    announced = False
+    undeclared: set[str] = set()
     async for response in stub.Sync(request, metadata=connection.metadata):
         kind = response.WhichOneof("event")
         if kind == "file":
             line = response.file
+            undeclared.update(line.undeclared_keys)
             if not quiet or line.status == documents_pb2.FILE_STATUS_REJECTED:
                 bar.say(_told(line))
         elif kind == "progress":
+            if not announced:
+                announced = True
+                bar.say(f"{bar.name}: reading {response.progress.files_total_count} files …")
             bar.move(response.progress)
         else:
             bar.say(_summed_up(bar.name, response.summary))
+    if undeclared:
+        first = min(undeclared)
+        bar.say(
+            f"Nothing can be filtered by {', '.join(sorted(undeclared))}: to have that, declare them in "
+            f"projects/{request.project_id}/ai.toml, as [keys.{first}]."
+        )
 
 
 def _told(line: documents_pb2.FileLine) -> str:
@@ -100,7 +99,7 @@ def _told(line: documents_pb2.FileLine) -> str:
     if line.moved_from:
         parts.append(f"from {line.moved_from}")
     if line.undeclared_key_count:
-        parts.append(f"{line.undeclared_key_count} undeclared keys kept")
+        parts.append(f"kept, but undeclared: {', '.join(line.undeclared_keys)}")
     if line.reason:
         parts.append(line.reason)
     return "  ".join(parts)

@@ -145,7 +145,7 @@ class FileLine:
     status: FileStatus
     chunk_count: int = 0
     reason: str = ""
-    undeclared_key_count: int = 0
+    undeclared_keys: tuple[str, ...] = ()
     moved_from: str = ""
 
 

@@ -40,7 +40,7 @@ _BY_TYPE: Final = {
     "text/plain": (".txt", ".md", ".markdown", ".mdx", ".csv"),
 }
 """Endings that a media type may go with, the usual one first."""
-LOADERS_VERSION: Final = "1"
+LOADERS_VERSION: Final = "2"
 """Changes when a loader would read the same file otherwise."""
 _TRUE: Final = frozenset({"true", "yes", "on", "1"})
 _TITLE_LIMIT: Final = 300
@@ -54,7 +54,7 @@ class Prepared:
     title: str
     language: str
     values: Mapping[str, tuple[str, ...]]
-    undeclared_key_count: int
+    undeclared_keys: tuple[str, ...]
     chunks: tuple[Chunk, ...]
     embedded_texts: tuple[str, ...]
 
@@ -87,19 +87,24 @@ def prepare(
     inherited: Sequence[Mapping[str, tuple[str, ...]]],
     source: SourceSpec,
     project: ProjectKnowledge,
+    *,
+    own: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Prepared:
-    """Describe, validate and cut a loaded document.
+    """Describe, validate and cut a loaded document. `own` came with it, and counts before what it says of itself.
 
     Raises:
         Rejected: its metadata is not what the project declares, or it holds no text, or too much.
     """
     size = sum(len(block.text) for block in loaded.blocks)
     if not size:
-        hint = f" ({loaded.skipped_image_count} images were skipped)" if loaded.skipped_image_count else ""
-        raise Rejected(f"it holds no text{hint}")
+        if loaded.skipped_image_count:
+            raise Rejected(
+                f"it holds {loaded.skipped_image_count} images and no text: write down what they say, or run OCR"
+            )
+        raise Rejected("it holds no text: write some, or take it out of the folder")
     if size > TEXT_LIMIT:
         raise Rejected(f"it holds more than {TEXT_LIMIT:,} characters: split it")
-    values = metadata.merge([source.defaults, *inherited, loaded.metadata], source.key_map)
+    values = metadata.merge([source.defaults, *inherited, loaded.metadata, own or {}], source.key_map)
     title = _first(values, "title") or loaded.title or PurePosixPath(path).stem
     if metadata.LANGUAGE not in values and project.languages:
         sample = "\n".join([title, *(block.text for block in loaded.blocks[:50])])
@@ -112,7 +117,7 @@ def prepare(
         title=title[:_TITLE_LIMIT],
         language=_first(described.values, metadata.LANGUAGE),
         values=described.values,
-        undeclared_key_count=described.undeclared_key_count,
+        undeclared_keys=described.undeclared_keys,
         chunks=chunks,
         embedded_texts=tuple(chunking.embedded_text(title[:_TITLE_LIMIT], piece) for piece in pieces),
     )
@@ -122,17 +127,17 @@ def settings_digest(
     source: SourceSpec,
     project: ProjectKnowledge,
     inherited: Sequence[Mapping[str, tuple[str, ...]]],
-    fingerprint: str,
+    own: Mapping[str, tuple[str, ...]],
 ) -> bytes:
-    """Sum up everything but the file itself that decides what the index holds of it."""
+    """Sum up everything but the file itself that decides what the index holds of it, whatever embeds it."""
     keys = [[key.name, key.required, sorted(key.values), key.rights] for key in project.keys]
     decided = [
         {name: list(values) for name, values in source.defaults.items()},
         dict(source.key_map),
-        [{name: list(values) for name, values in layer.items()} for layer in inherited],
+        [{name: list(values) for name, values in layer.items()} for layer in (*inherited, own)],
         keys,
         list(project.languages),
-        [chunking.VERSION, LOADERS_VERSION, fingerprint],
+        [chunking.VERSION, LOADERS_VERSION],
     ]
     return hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).digest()
 

@@ -33,9 +33,11 @@ class Records:
 class DurableIndex(Protocol):
     """Every method raises `IndexLost` when the index is gone; the next call may find it back."""
 
-    @property
-    def alive(self) -> bool:
-        """Whether it would answer, as far as can be told without asking it; before its first call it need not."""
+    owned: bool
+    """Whether it is ours to begin anew: a call after a death does; a server comes back by itself, or not."""
+
+    async def probe(self) -> None:
+        """Find out, within a second or two, whether it would answer, however busy it is."""
         ...
 
     async def prepare(self, collection: str) -> int:
@@ -58,6 +60,14 @@ class DurableIndex(Protocol):
         """Give the ids of up to `count` rows nearest to each vector by cosine, nearest first."""
         ...
 
+    async def fetch(self, collection: str, ids: Sequence[str]) -> Records:
+        """Read some rows, in any order; unknown ids are left out."""
+        ...
+
+    async def names(self) -> Sequence[str]:
+        """Name every collection of passages."""
+        ...
+
     async def drop(self, collection: str) -> None:
         """Remove a collection with its rows; an unknown one is fine."""
         ...
@@ -71,7 +81,7 @@ class DurableIndex(Protocol):
         ...
 
     async def quarantine(self) -> None:
-        """Put a damaged index aside and begin an empty one; the vector cache stays."""
+        """Put a damaged index aside and begin an empty one; the vector cache stays. Nothing for one not `owned`."""
         ...
 
     async def close(self) -> None:

@@ -16,6 +16,8 @@ from shared.errors import InvalidRequest
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+BESIDE = ".passeur"
+"""The hidden folder of a managed source, where the metadata of its documents lies; passed over in silence."""
 _METADATA_LIMIT = 64 * 1024
 
 
@@ -27,6 +29,15 @@ class Scan:
     skipped: dict[str, str] = field(default_factory=dict)
     rejected: dict[str, str] = field(default_factory=dict)
     folders: dict[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    def only(self, paths: Collection[str]) -> Scan:
+        """Keep some paths, with all that their folders give them."""
+        return Scan(
+            {path: file for path, file in self.documents.items() if path in paths},
+            {path: reason for path, reason in self.skipped.items() if path in paths},
+            {path: reason for path, reason in self.rejected.items() if path in paths},
+            self.folders,
+        )
 
     def inherited(self, path: str) -> list[Mapping[str, tuple[str, ...]]]:
         """Give the metadata of the folders above a document, outermost first."""
@@ -79,7 +90,9 @@ def _keep_real(here: Path, top: Path, subfolders: list[str], found: Scan) -> Non
     """Leave out hidden and linked folders, in place, as `os.walk` wants it."""
     for name in sorted(subfolders):
         path = here / name
-        if name.startswith("."):
+        if name == BESIDE and here == top:
+            subfolders.remove(name)  # Ours: what managed documents came with.
+        elif name.startswith("."):
             found.skipped[_relative(path, top) + "/"] = "a hidden folder"
             subfolders.remove(name)
         elif path.is_symlink():

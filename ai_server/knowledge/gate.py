@@ -109,6 +109,11 @@ class Gate:
         across = self.across
         return signals.closeness >= self.closeness or (across is not None and across.score(signals) >= across.enough)
 
+    def thresholds(self) -> dict[str, float]:
+        """Name what `calibrate` may change."""
+        found = {"evidence": self.evidence, "closeness": self.closeness}
+        return found if self.across is None else {**found, "across.enough": self.across.enough}
+
     def dump(self) -> str:
         """Give the text that is stored with the collection."""
         return json.dumps(asdict(self))

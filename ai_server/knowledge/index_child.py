@@ -18,7 +18,7 @@ from ai_server.knowledge.durable import Records
 from ai_server.knowledge.vectors import PassageVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from chromadb.api import ClientAPI
     from chromadb.api.models.Collection import Collection
@@ -28,6 +28,8 @@ CHROMA: Final = "chroma"
 """Chroma's own folder inside the index folder."""
 PAGE: Final = 1_000
 """Rows read at once: `get` of 50,000 fails with too many SQL variables."""
+NUMBERS_AT_ONCE: Final = 1_000_000
+"""Most numbers of vectors in one write: a server takes bodies of some tens of MB, whatever the largest batch is."""
 _CACHE_PAGE: Final = 500
 _CACHE_SCHEMA: Final = """
 create table if not exists vectors (
@@ -43,10 +45,26 @@ create table if not exists vectors (
 
 
 class _Opened:
-    """What this process holds; set by `open_index`."""
+    """What this process holds; set by `open_index`, or by the first call after `connect_by`."""
 
-    client: ClientAPI
+    client: ClientAPI | None = None
     cache: sqlite3.Connection
+
+
+_connectors: list[Callable[[], ClientAPI]] = []
+"""How to connect, where Chroma is a server."""
+
+
+def connect_by(connect: Callable[[], ClientAPI]) -> None:
+    """Let calls connect when they need to, and again after a failure."""
+    _connectors[:] = [connect]
+
+
+def _client() -> ClientAPI:
+    client = _Opened.client
+    if client is None:
+        client = _Opened.client = _connectors[0]()
+    return client
 
 
 def open_index(folder: str) -> None:
@@ -74,30 +92,41 @@ def _open_cache(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _collection(name: str) -> Collection:
-    return _Opened.client.get_or_create_collection(
+def collection(name: str) -> Collection:
+    """Give a collection; a new one compares by cosine and embeds nothing by itself."""
+    return _client().get_or_create_collection(
         name,
         embedding_function=None,
         configuration={"hnsw": {"space": "cosine"}},
     )
 
 
-def prepare(name: str) -> tuple[int, int]:
-    """Make sure that a collection exists; gives its row count and the client's largest batch."""
-    return _collection(name).count(), _Opened.client.get_max_batch_size()
+def prepare(name: str) -> int:
+    """Make sure that a collection exists; gives its row count."""
+    return collection(name).count()
+
+
+def rows_at_once(dimension: int) -> int:
+    """Tell how many rows one write may have."""
+    return max(1, min(_client().get_max_batch_size(), NUMBERS_AT_ONCE // max(dimension, 1)))
 
 
 def collections() -> list[str]:
     """Name all collections."""
-    return [collection.name for collection in _Opened.client.list_collections()]
+    names: list[str] = []
+    while True:
+        page = [each.name for each in _client().list_collections(limit=PAGE, offset=len(names))]
+        names += page
+        if len(page) < PAGE:
+            return names
 
 
 def put(name: str, records: Records) -> None:
     """Write or replace rows, within the client's largest batch."""
-    most = _Opened.client.get_max_batch_size()
+    most = rows_at_once(records.vectors.shape[1])
     for start in range(0, len(records.ids), most):
         part = slice(start, start + most)
-        _collection(name).upsert(
+        collection(name).upsert(
             ids=records.ids[part],
             embeddings=records.vectors[part],
             documents=records.texts[part],
@@ -107,14 +136,33 @@ def put(name: str, records: Records) -> None:
 
 def remove(name: str, ids: Sequence[str]) -> None:
     """Remove rows; unknown ids are fine."""
-    most = min(_Opened.client.get_max_batch_size(), PAGE)
+    most = min(_client().get_max_batch_size(), PAGE)
     for start in range(0, len(ids), most):
-        _collection(name).delete(ids=list(ids[start : start + most]))
+        collection(name).delete(ids=list(ids[start : start + most]))
 
 
 def page(name: str, offset: int) -> Records:
     """Read up to `PAGE` rows from `offset`, with vectors; fewer rows mean the end."""
-    got: Any = _collection(name).get(limit=PAGE, offset=offset, include=["embeddings", "documents", "metadatas"])
+    return _records(collection(name).get(limit=PAGE, offset=offset, include=["embeddings", "documents", "metadatas"]))
+
+
+def fetch(name: str, ids: Sequence[str]) -> Records:
+    """Read some rows with vectors; unknown ids are left out."""
+    pages = [_fetch(name, ids[start : start + PAGE]) for start in range(0, len(ids), PAGE)]
+    pages = [each for each in pages if each.ids]
+    return Records(
+        [each for page in pages for each in page.ids],
+        np.concatenate([page.vectors for page in pages]) if pages else np.zeros((0, 0), np.float32),
+        [each for page in pages for each in page.texts],
+        [each for page in pages for each in page.bodies],
+    )
+
+
+def _fetch(name: str, ids: Sequence[str]) -> Records:
+    return _records(collection(name).get(ids=list(ids), include=["embeddings", "documents", "metadatas"]))
+
+
+def _records(got: Any) -> Records:
     ids = list(got["ids"])
     vectors = np.asarray(got["embeddings"], dtype=np.float32) if ids else np.zeros((0, 0), np.float32)
     return Records(ids, vectors, list(got["documents"]), list(got["metadatas"]))
@@ -122,14 +170,14 @@ def page(name: str, offset: int) -> Records:
 
 def nearest(name: str, vectors: NDArray[np.float32], count: int) -> list[list[str]]:
     """Give the ids of the `count` rows nearest to each vector, nearest first."""
-    got: Any = _collection(name).query(query_embeddings=vectors, n_results=count, include=["distances"])
+    got: Any = collection(name).query(query_embeddings=vectors, n_results=count, include=["distances"])
     return [list(ids) for ids in got["ids"]]
 
 
 def drop(name: str) -> None:
     """Remove a collection with its rows; an unknown one is fine."""
     if name in collections():
-        _Opened.client.delete_collection(name)
+        _client().delete_collection(name)
 
 
 def recall(fingerprint: str, hashes: Sequence[str]) -> dict[str, PassageVectors]:

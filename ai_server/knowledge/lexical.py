@@ -7,9 +7,9 @@ in another language than the passage gets little from it unless names and number
 
 from __future__ import annotations
 
-import math
 import re
 from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -66,36 +66,47 @@ def terms(text: str, language: str) -> list[str]:
     return kept or [fold(word) for word in found]
 
 
+_numbers: dict[str, int] = {}
+"""Every term that a passage of this process ever had, so that an index is built from numbers alone."""
+_numbering = Lock()
+
+
+def numbered(found: Sequence[str]) -> NDArray[np.int32]:
+    """Give the terms of a passage as numbers, the same for the same term as long as the process lives."""
+    with _numbering:
+        return np.array([_numbers.setdefault(term, len(_numbers)) for term in found], dtype=np.int32)
+
+
 class LexicalIndex:
-    """An immutable BM25 index over passages, row by row as they were given."""
+    """An immutable BM25 index over passages, row by row as they were given.
 
-    def __init__(self, documents: Sequence[Sequence[str]]) -> None:
-        """Index the terms of each passage; empty passages and an empty corpus are fine."""
-        import bm25s
+    Built by sorting, which lets other threads run: a hundred thousand passages are indexed again with each change.
+    """
 
+    def __init__(self, documents: Sequence[NDArray[np.int32]]) -> None:
+        """Index the `numbered` terms of each passage; empty passages and an empty corpus are fine."""
         self._count = len(documents)
-        vocabulary: dict[str, int] = {}
-        ids = [[vocabulary.setdefault(term, len(vocabulary)) for term in document] for document in documents]
-        self._vocabulary = vocabulary
-        self._rarest = math.log(1 + (self._count + 0.5) / 0.5)
-        if not vocabulary:
-            self._data = np.zeros(0, np.float32)
-            self._rows = np.zeros(0, np.int32)
-            self._starts = np.zeros(1, np.int64)
-            return
-        model = bm25s.BM25(k1=_K1, b=_B, method="lucene")
-        model.index((ids, vocabulary), create_empty_token=False, show_progress=False)
-        self._data = np.asarray(model.scores["data"], dtype=np.float32)
-        self._rows = np.asarray(model.scores["indices"], dtype=np.int32)
-        self._starts = np.asarray(model.scores["indptr"], dtype=np.int64)
+        lengths = np.array([len(document) for document in documents], dtype=np.int64)
+        self._rarest = float(_rarities(np.zeros(1), self._count)[0])
+        postings = np.concatenate(documents).astype(np.int64) if lengths.any() else np.zeros(0, np.int64)
+        postings *= max(self._count, 1)
+        postings += np.repeat(np.arange(self._count), lengths)
+        postings.sort()
+        begins = np.flatnonzero(np.diff(postings, prepend=-1))
+        often = np.diff(begins, append=len(postings))
+        terms_held, rows = np.divmod(postings[begins], max(self._count, 1))
+        self._rows = rows.astype(np.int32)
+        self._terms, starts = np.unique(terms_held, return_index=True)
+        self._starts = np.append(starts, len(rows))
+        self._rarities = _rarities(np.diff(self._starts), self._count)
+        damped = _K1 * (1 - _B + _B * lengths[rows] / max(lengths.mean() if len(lengths) else 0.0, 1e-9))
+        weights = np.repeat(self._rarities, np.diff(self._starts)) * often / (often + damped)
+        self._data = weights.astype(np.float32)
 
     def rarity(self, term: str) -> float:
         """Tell a term's inverse document frequency; a term that no passage holds is the rarest."""
-        number = self._vocabulary.get(term)
-        if number is None:
-            return self._rarest
-        holders = int(self._starts[number + 1] - self._starts[number])
-        return math.log(1 + (self._count - holders + 0.5) / (holders + 0.5))
+        place = self._place(term)
+        return self._rarest if place is None else float(self._rarities[place])
 
     def match(self, question: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Score every passage against the question's terms.
@@ -109,14 +120,25 @@ class LexicalIndex:
         different = list(dict.fromkeys(question))[:QUESTION_TERMS]
         total = sum(self.rarity(term) for term in different)
         for term in different:
-            number = self._vocabulary.get(term)
-            if number is None:
+            place = self._place(term)
+            if place is None:
                 continue
-            start, stop = self._starts[number], self._starts[number + 1]
+            start, stop = self._starts[place], self._starts[place + 1]
             rows = self._rows[start:stop]
             shares[rows] += self._data[start:stop]
-            covered[rows] += self.rarity(term)
+            covered[rows] += self._rarities[place]
         if total > 0:
             shares /= total
             covered /= total
         return shares, covered
+
+    def _place(self, term: str) -> int | None:
+        """Find a term among those that some passage holds."""
+        number = _numbers.get(term, -1)
+        place = int(np.searchsorted(self._terms, number))
+        return place if place < len(self._terms) and self._terms[place] == number else None
+
+
+def _rarities(holders: NDArray[np.int64] | NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Inverse document frequencies, as Lucene has them, of terms that so many of `count` passages hold."""
+    return np.log(1 + (count - holders + 0.5) / (holders + 0.5))

@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, TypeAlias
 
 from ai_server.knowledge import gate, rights, snapshot
-from ai_server.knowledge.contract import IndexAudit
 from ai_server.knowledge.records import to_chunks
 from ai_server.knowledge.snapshot import Snapshot
+from ai_server.knowledge.truth import untrue
 from ai_server.knowledge.vectors import without_sentences
 from ai_server.storage.contract import IndexRow
 from shared.errors import NotReady
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from ai_server.knowledge.contract import Chunk, Embedder, ProjectKnowledge, RetrievalContext
+    from ai_server.knowledge.contract import Chunk, Embedder, IndexAudit, ProjectKnowledge, RetrievalContext
     from ai_server.knowledge.durable import DurableIndex
     from ai_server.knowledge.snapshot import Entry
     from ai_server.knowledge.sync import Outcome
     from ai_server.knowledge.vectors import PassageVectors
-    from ai_server.storage.contract import IndexRegistry
+    from ai_server.storage.contract import DocumentRow, IndexRegistry
+
+Stamp: TypeAlias = tuple[bytes, bytes, str]
+"""What tells two states of a document apart: digests of its content and of what else decides, and its status."""
 
 
-AUDITED_AT_ONCE: Final = 100
-AUDIT_NEIGHBOURS: Final = 5
-"""How many rows are asked for: passages of the same text have the same vector, and any of them may come first."""
-
-
-TWIN_GAP: Final = 1e-5
-
-
-def _has_twin(snapshot: Snapshot, vector: NDArray[np.float32], ids: Sequence[str]) -> bool:
-    """Whether a row that came first has the very vector that was asked with."""
-    row = snapshot.rows.get(ids[0]) if ids else None
-    return row is not None and float(snapshot.vectors[row] @ vector) > 1 - TWIN_GAP
+def stamp(row: DocumentRow) -> Stamp:
+    """Give a registered document's stamp."""
+    return (row.content_sha256, row.settings_sha256, row.status)
 
 
 class Library:
@@ -58,6 +53,7 @@ class Library:
         self._index = index
         self._registry = registry
         self._row: IndexRow | None = None
+        self._stamps: dict[str, Stamp] = {}
         self._publishing = asyncio.Lock()
 
     @property
@@ -96,57 +92,56 @@ class Library:
         usable = rights.usable(contexts, self.project.keys)
         return chunk if rights.may_read(chunk.metadata, usable, rights.rights_keys(self.project.keys)) else None
 
-    async def load(self) -> None:
-        """Read the index into a snapshot; what the registry does not name is removed, what is missing is counted.
+    async def load(self, *, alone: bool, embedder: Embedder | None = None) -> None:
+        """Read the index into a snapshot; what is missing, or not as the registry has it, is counted as lost.
+
+        With `alone` (nobody else may write meanwhile) what the registry does not name is removed, and so are
+        collections that a change of model left unfinished. `embedder` None: the one that serves.
 
         Raises:
             NotReady: the index cannot be read, or was built by another embedding model.
         """
-        row = await self._row_to_serve()
-        wanted = await self._wanted()
+        embedder = embedder or self.embedder
+        row = await self._row_to_serve(embedder)
+        documents = await self._registry.documents(self.project.project_id, "")
+        wanted = {chunk_id: each for each in documents.values() for chunk_id in each.chunk_ids}
         await self._index.prepare(row.collection)
         entries: list[Entry] = []
         orphans: list[str] = []
         async for records in self._index.rows(row.collection):
             orphans += [chunk_id for chunk_id in records.ids if chunk_id not in wanted]
-            pairs = [pair for pair in to_chunks(records) if pair[0].chunk_id in wanted]
-            entries += await self._with_vectors(pairs, dict(zip(records.ids, records.vectors, strict=True)))
-        await self._index.remove(row.collection, orphans)
-        self.lost = wanted - {each.chunk.chunk_id for each in entries}
-        self.snapshot = await asyncio.to_thread(
-            Snapshot, entries, self.project.keys, self.embedder.dimension, row.generation
-        )
-        self._row = row
+            # A death between index and registry can leave a row with metadata, rights included, that never counted.
+            pairs = [
+                (chunk, text_hash)
+                for chunk, text_hash in to_chunks(records)
+                if chunk.chunk_id in wanted and chunk.metadata == wanted[chunk.chunk_id].metadata
+            ]
+            entries += await self._with_vectors(
+                pairs, dict(zip(records.ids, records.vectors, strict=True)), row.fingerprint
+            )
+        if alone:
+            await self._index.remove(row.collection, orphans)
+            await self._drop_unfinished(row)
+        made = await asyncio.to_thread(Snapshot, entries, self.project.keys, embedder.dimension, row.generation)
+        self._stamps = {name: stamp(each) for name, each in documents.items()}
+        self.lost = wanted.keys() - {each.chunk.chunk_id for each in entries}
+        self.snapshot, self._row, self.embedder = made, row, embedder
         self.problem = ""
 
-    async def check(self) -> None:
-        """Compare the durable index with the registry: what it lost is noted, what it should not hold is removed."""
+    async def check(self, *, alone: bool) -> None:
+        """Compare the durable index with the registry: what it lost is noted; `alone`, strangers are removed too."""
         wanted = await self._wanted()
         held: set[str] = set()
         await self._index.prepare(self.row.collection)
         async for records in self._index.rows(self.row.collection):
             held.update(records.ids)
-        await self._index.remove(self.row.collection, sorted(held - wanted))
+        if alone:
+            await self._index.remove(self.row.collection, sorted(held - wanted))
         self.lost = wanted - held
 
     async def audit(self) -> IndexAudit:
         """Ask the durable index for every passage by its own vector, and for every one that it should not hold."""
-        wanted = await self._wanted()
-        snapshot = self.ready()
-        held: set[str] = set()
-        async for records in self._index.rows(self.row.collection):
-            held.update(records.ids)
-        unreachable = wanted - held
-        ghosts = held - wanted
-        for start in range(0, len(snapshot), AUDITED_AT_ONCE):
-            part = snapshot.entries[start : start + AUDITED_AT_ONCE]
-            vectors = snapshot.vectors[start : start + AUDITED_AT_ONCE]
-            found = await self._index.nearest(self.row.collection, vectors, AUDIT_NEIGHBOURS)
-            for entry, vector, ids in zip(part, vectors, found, strict=True):
-                ghosts.update(each for each in ids if each not in wanted)
-                if entry.chunk.chunk_id not in ids and not _has_twin(snapshot, vector, ids):
-                    unreachable.add(entry.chunk.chunk_id)
-        return IndexAudit(len(wanted), tuple(sorted(unreachable)), tuple(sorted(ghosts)))
+        return await untrue(self._index, self.row.collection, self.ready(), await self._wanted())
 
     async def calibrate(self, gate_text: str) -> None:
         """Store a gate with the collection."""
@@ -155,8 +150,67 @@ class Library:
             await self._registry.put_index(self._row)
 
     async def _wanted(self) -> set[str]:
-        rows = await self._registry.documents(self.project.project_id, "")
-        return {chunk_id for document in rows.values() for chunk_id in document.chunk_ids}
+        return _ids_of(await self._registry.documents(self.project.project_id, ""))
+
+    async def _drop_unfinished(self, row: IndexRow) -> None:
+        ours = re.compile(rf"passeur-{re.escape(self.project.project_id)}-\d+")
+        kept = {row.collection, row.kept.collection if row.kept else ""}
+        for name in await self._index.names():
+            if ours.fullmatch(name) and name not in kept:
+                await self._index.drop(name)
+
+    async def refresh(self, embedder_of: Callable[[str], Awaitable[Embedder]]) -> bool:
+        """Take over what another server published; tells whether there was anything.
+
+        Only documents that changed are read again. `embedder_of` gives the embedder of a fingerprint, for the case
+        that the other one changed the model.
+
+        Raises:
+            NotReady: the index cannot be read now; what was served goes on being served.
+        """
+        row = await self._registry.index(self.project.project_id)
+        if row is None or self._row is None or row == self._row:
+            return False
+        if row.collection != self._row.collection:
+            await self.load(alone=False, embedder=await embedder_of(row.fingerprint))
+            return True
+        async with self._publishing:
+            await self._catch_up(row)
+        return True
+
+    async def _catch_up(self, row: IndexRow) -> None:
+        before = self.ready()
+        documents = await self._registry.documents(self.project.project_id, "")
+        wanted = _ids_of(documents)
+        stamps = {name: stamp(each) for name, each in documents.items()}
+        fresh = {
+            chunk_id
+            for name, each in documents.items()
+            if stamps[name] != self._stamps.get(name)
+            for chunk_id in each.chunk_ids
+        }
+        fresh |= wanted - before.rows.keys()
+        records = await self._index.fetch(row.collection, sorted(fresh))
+        whole = dict(zip(records.ids, records.vectors, strict=True))
+        entries = await self._with_vectors(to_chunks(records), whole, row.fingerprint)
+        kept = [each for each in before.entries if each.chunk.chunk_id in wanted - fresh]
+        made = await asyncio.to_thread(
+            Snapshot, [*kept, *entries], self.project.keys, self.embedder.dimension, row.generation
+        )
+        self.lost = (self.lost & wanted) | (fresh - set(records.ids))
+        self._stamps = stamps
+        self.snapshot, self._row = made, row
+
+    async def adopt(self, row: IndexRow, made: Snapshot, embedder: Embedder) -> None:
+        """Serve another collection from now on; the row is durable before anything is served from it."""
+        async with self._publishing:
+            await self._registry.put_index(row)
+            self._row, self.snapshot, self.embedder = row, made, embedder
+            self.lost, self.problem = set(), ""
+            self._stamps = {
+                name: stamp(each)
+                for name, each in (await self._registry.documents(self.project.project_id, "")).items()
+            }
 
     async def publish(self, outcome: Outcome) -> int:
         """Serve what a sync did, under the next generation; gives the generation that serves."""
@@ -171,6 +225,7 @@ class Library:
             ]
             fresh = replace(self.row, generation=self.row.generation + 1)
             await self._registry.put_index(fresh)
+            self._stamps.update(outcome.stamps)
             self.lost -= outcome.removed | outcome.entries.keys()
             self.snapshot = await asyncio.to_thread(
                 Snapshot,
@@ -182,26 +237,26 @@ class Library:
             self._row = fresh
             return fresh.generation
 
-    async def _row_to_serve(self) -> IndexRow:
+    async def _row_to_serve(self, embedder: Embedder) -> IndexRow:
         project_id = self.project.project_id
         row = await self._registry.index(project_id)
         if row is None:
-            row = IndexRow(project_id, f"passeur-{project_id}-1", self.embedder.fingerprint, 0, "", "")
+            row = IndexRow(project_id, f"passeur-{project_id}-1", embedder.fingerprint, 0, "")
             await self._registry.put_index(row)
-        if row.fingerprint != self.embedder.fingerprint:
+        if row.fingerprint != embedder.fingerprint:
             self.problem = (
                 f"The index of project `{project_id}` was built with {row.fingerprint}, but its settings say "
-                f"{self.embedder.fingerprint}: set the model back; building an index anew with another model is not in "
-                "this release."
+                f"{embedder.fingerprint}: run `python -m ai_server documents reindex --project {project_id}` to "
+                "build it anew with that model, or set the model back."
             )
             raise NotReady(self.problem)
         return row
 
     async def _with_vectors(
-        self, pairs: Sequence[tuple[Chunk, str]], whole: Mapping[str, NDArray[np.float32]]
+        self, pairs: Sequence[tuple[Chunk, str]], whole: Mapping[str, NDArray[np.float32]], fingerprint: str
     ) -> list[Entry]:
         """Join passages with their cached sentence vectors; without the cache, the passage's own must do."""
-        cached = await self._index.recall(self.embedder.fingerprint, list({text_hash for _, text_hash in pairs}))
+        cached = await self._index.recall(fingerprint, list({text_hash for _, text_hash in pairs}))
         return await asyncio.to_thread(self._entries, pairs, whole, cached)
 
     @staticmethod
@@ -214,3 +269,7 @@ class Library:
             snapshot.entry(chunk, cached.get(text_hash) or without_sentences(whole[chunk.chunk_id]))
             for chunk, text_hash in pairs
         ]
+
+
+def _ids_of(documents: Mapping[str, DocumentRow]) -> set[str]:
+    return {chunk_id for document in documents.values() for chunk_id in document.chunk_ids}

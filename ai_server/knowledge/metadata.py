@@ -22,10 +22,10 @@ _OWN_KEYS: Final = frozenset({"title", "url", LANGUAGE, CHATBOT_ONLY})
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Validated metadata. Undeclared keys are kept and counted; they filter nothing."""
+    """Validated metadata. Undeclared keys are kept and named; they filter nothing."""
 
     values: Mapping[str, tuple[str, ...]]
-    undeclared_key_count: int
+    undeclared_keys: tuple[str, ...]
 
 
 def merge(layers: Sequence[Mapping[str, tuple[str, ...]]], key_map: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
@@ -46,7 +46,7 @@ def validate(values: Mapping[str, tuple[str, ...]], keys: Sequence[KeySpec]) -> 
     if faults:
         raise Rejected("; ".join(faults))
     declared = {key.name for key in keys} | _OWN_KEYS
-    return Described(dict(values), sum(name not in declared for name in values))
+    return Described(dict(values), tuple(sorted(name for name in values if name not in declared)))
 
 
 def _faults(key: KeySpec, values: tuple[str, ...]) -> list[str]:

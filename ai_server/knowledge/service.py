@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -20,22 +20,27 @@ from ai_server.knowledge.contract import (
     KnowledgeState,
     Retrieval,
     SourceEntry,
-    SyncSummary,
 )
-from ai_server.knowledge.durable import IndexLost
 from ai_server.knowledge.index import ChromaIndex
+from ai_server.knowledge.leases import SyncLeases
 from ai_server.knowledge.lexical import terms
 from ai_server.knowledge.library import Library
 from ai_server.knowledge.loaders.model import Rejected
 from ai_server.knowledge.parsing import ChildParser
 from ai_server.knowledge.sources import SourceBook
-from ai_server.knowledge.sync import SourceSync, SyncTools
 from ai_server.knowledge.upkeep import Upkeep
-from shared.errors import InvalidRequest, NotFound, NotReady, SyncRunning, UnsupportedMedia, Violation
-from shared.ids import new_id
+from ai_server.knowledge.writing import Means, Writer
+from shared.errors import (
+    InvalidRequest,
+    NotFound,
+    NotReady,
+    PasseurError,
+    UnsupportedMedia,
+    Violation,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     from ai_server.knowledge.contract import (
         Chunk,
         Embedder,
+        FileLine,
         IndexAudit,
         ProjectKnowledge,
         RetrievalContext,
@@ -52,8 +58,10 @@ if TYPE_CHECKING:
     )
     from ai_server.knowledge.durable import DurableIndex
     from ai_server.knowledge.loaders.model import Loaded
+    from ai_server.knowledge.managed import ManagedDocument
     from ai_server.knowledge.parsing import Parser
-    from ai_server.storage.contract import DocumentRow, IndexRegistry
+    from ai_server.knowledge.writing import MakeEmbedder
+    from ai_server.storage.contract import DocumentRow, IndexRegistry, IndexRow
     from shared.clock import Clock
 
 HITS_LIMIT: Final = 50
@@ -80,6 +88,8 @@ class KnowledgeService:
         *,
         index: DurableIndex | None = None,
         parser: Parser | None = None,
+        make_embedder: MakeEmbedder | None = None,
+        shared: bool = False,
     ) -> None:
         """Wire up; nothing runs until `start`.
 
@@ -91,19 +101,31 @@ class KnowledgeService:
             clock: time.
             index: the durable index; None: Chroma in a child process, in `index/`.
             parser: reads files; None: in a child process with limits.
+            make_embedder: for changes of the embedding model while the server runs; None: settings decide alone.
+            shared: other servers use the same registry and change what it says.
         """
         self._index: DurableIndex = index or ChromaIndex(data_dir / "index")
         self._registry = registry
         self._clock = clock
         self._parser: Parser = parser or ChildParser()
-        self._book = SourceBook(data_dir / "index" / "sources.json")
         self._libraries = {
             project.project_id: Library(project, embedders[project.project_id], self._index, registry)
             for project in projects
         }
-        self._syncing: set[tuple[str, str]] = set()
         self._query_vectors: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
-        self._upkeep = Upkeep(self._index, self._libraries, clock, self._put_back)
+        leases = SyncLeases(registry, clock, shared=shared)
+        self._upkeep = Upkeep(self._index, self._libraries, leases, clock)
+        means = Means(
+            self._index,
+            registry,
+            self._parser,
+            SourceBook(data_dir / "index" / "sources.json"),
+            leases,
+            clock,
+            make_embedder or _settings_alone,
+        )
+        self._writer = Writer(self._libraries, means, self._upkeep)
+        self._shared = shared
         self._started = False
         self._starting = asyncio.Lock()
 
@@ -123,10 +145,11 @@ class KnowledgeService:
                 raise
             self._started = True
             self._upkeep.settle()
-            self._upkeep.watch()
+            self._upkeep.watch(self._writer.put_back, self._writer.refresh if self._shared else None)
 
     async def close(self) -> None:
         """Stop watching and end the child; idempotent."""
+        await self._writer.close()
         await self._upkeep.close()
         await self._index.close()
         await self._parser.close()
@@ -160,7 +183,7 @@ class KnowledgeService:
             rows = snapshot.in_language(rows, spoken)
         if not len(rows) or not query.strip():
             return Retrieval((), False, {})
-        vector = await self._query_vector(library, query, spending)
+        vector = await self._query_vector_if_possible(library, query, spending)
         found = await asyncio.to_thread(
             ranking.retrieve, snapshot, rows, vector, query, language=spoken, limit=limit, gate=library.gate
         )
@@ -184,16 +207,13 @@ class KnowledgeService:
         Raises:
             NotFound: neither.
         """
-        found = self._sources(project_id).get(source_id)
-        if found is None:
-            raise NotFound(f"No source `{source_id}` in project `{project_id}`: declare it, or give its folder.")
-        return found
+        return self._writer.source(project_id, source_id)
 
     async def sources(self, project_id: str) -> Sequence[SourceEntry]:
         """List sources with counts, by id."""
         rows = await self._registry.documents(self._library(project_id).project.project_id, "")
         entries: list[SourceEntry] = []
-        for source in sorted(self._sources(project_id).values(), key=lambda source: source.source_id):
+        for source in sorted(self._writer.sources(project_id).values(), key=lambda source: source.source_id):
             own = [row for row in rows.values() if row.source_id == source.source_id]
             indexed = [row for row in own if row.status == FileStatus.INDEXED]
             count = sum(len(row.chunk_ids) for row in indexed)
@@ -222,40 +242,17 @@ class KnowledgeService:
 
     async def sync(self, project_id: str, source: SourceSpec) -> AsyncGenerator[SyncEvent, None]:
         """Bring the index in line with a folder; see `Knowledge.sync`."""
-        library = self._library(project_id)
-        snapshot = library.ready()
-        with self._sync_slot(project_id, source.source_id):
-            started = self._clock.monotonic()
-            tools = SyncTools(self._index, self._registry, library.embedder, self._parser, self._clock)
-            run = SourceSync(
-                tools,
-                library.project,
-                source,
-                library.row.collection,
-                sync_id=new_id(self._clock.now()),
-                indexed=snapshot.rows.keys() - library.lost,
-            )
-            if source.source_id not in {each.source_id for each in library.project.sources}:
-                await asyncio.to_thread(self._book.remember, project_id, source)
-            library.running.append(run.outcome)
-            try:
-                async for event in run.run():
-                    yield event
-            except IndexLost as exc:
-                self._upkeep.set("degraded", exc.message)
-                raise
-            finally:
-                generation = await library.publish(run.outcome)
-                library.running.remove(run.outcome)
-            yield SyncSummary(
-                files=dict(run.outcome.files),
-                chunks_embedded=run.outcome.chunks_embedded,
-                chunks_reused=run.outcome.chunks_reused,
-                chunks_removed=len(run.outcome.removed),
-                duration_s=self._clock.monotonic() - started,
-                cost_nanousd=None,
-                generation=generation,
-            )
+        async with aclosing(self._writer.sync(project_id, source)) as events:
+            async for event in events:
+                yield event
+
+    async def upsert(self, project_id: str, source_id: str, sent: Sequence[ManagedDocument]) -> Sequence[FileLine]:
+        """Write documents to a managed source and index them; see `Writer.upsert`."""
+        return await self._writer.upsert(project_id, source_id, sent)
+
+    async def delete(self, project_id: str, source_id: str, paths: Sequence[str]) -> Sequence[FileLine]:
+        """Remove documents from a managed source; see `Writer.delete`."""
+        return await self._writer.delete(project_id, source_id, paths)
 
     async def extract(self, name: str, mime_type: str, data: bytes) -> tuple[Loaded, str, bool]:
         """Read an uploaded document in the parsing child; nothing is stored. Its media type counts before its name.
@@ -287,19 +284,20 @@ class KnowledgeService:
         return found
 
     async def rebuild(self, project_id: str) -> AsyncGenerator[SyncEvent, None]:
-        """Build the durable index anew from the documents, source by source; answers go on from the snapshot."""
-        library = self._library(project_id)
-        snapshot = library.ready()
-        if any(project == project_id for project, _ in self._syncing):
-            raise SyncRunning("A source of this project is being synced: wait until it ends.")
-        await self._index.drop(library.row.collection)
-        await self._index.prepare(library.row.collection)
-        library.lost = set(snapshot.rows)
-        for source in self._sources(project_id).values():
-            async with aclosing(self.sync(project_id, source)) as events:
-                async for event in events:
-                    yield event
-        self._upkeep.settle()
+        """Build the durable index anew from the documents; see `Writer.rebuild`."""
+        async with aclosing(self._writer.rebuild(project_id)) as events:
+            async for event in events:
+                yield event
+
+    async def reindex(self, project_id: str, provider: str, model: str) -> AsyncGenerator[SyncEvent, None]:
+        """Build with another embedding model beside, and swap; see `Writer.reindex`."""
+        async with aclosing(self._writer.reindex(project_id, provider, model)) as events:
+            async for event in events:
+                yield event
+
+    async def rollback(self, project_id: str) -> IndexRow:
+        """Return to what the last change of model kept; see `Writer.rollback`."""
+        return await self._writer.rollback(project_id)
 
     async def calibrate(
         self, project_id: str, questions: Sequence[tuple[str, bool]], max_lost_share: float, spending: Spending
@@ -311,6 +309,7 @@ class KnowledgeService:
         """
         library = self._library(project_id)
         snapshot = library.ready()
+        fingerprint = library.row.fingerprint
         rows = np.arange(len(snapshot))
         asked: dict[bool, list[list[gate.Signals]]] = {True: [], False: []}
         for number, (text, answerable) in enumerate(questions):
@@ -321,32 +320,25 @@ class KnowledgeService:
             kept = range(min(CALIBRATION_HITS, len(ranked.rows)))
             asked[answerable].append([ranked.signals(place) for place in kept])
         found = gate.calibrate(library.gate, asked[True], asked[False], max_lost_share)
-        await library.calibrate(found.gate.dump())
+        if library.row.fingerprint != fingerprint:
+            raise NotReady("The embedding model was changed meanwhile: calibrate again.")
+        await self._writer.calibrated(project_id, found.gate.dump())
         return found
 
     # ---------------------------------------------------------------- inside
 
     def _library(self, project_id: str) -> Library:
-        library = self._libraries.get(project_id)
-        if library is None:
-            raise NotFound(f"No project `{project_id}` here.")
-        return library
+        return self._writer.library(project_id)
 
-    def _sources(self, project_id: str) -> Mapping[str, SourceSpec]:
-        """Sources by id: those of the settings, then those that were given with a sync."""
-        declared = {source.source_id: source for source in self._library(project_id).project.sources}
-        return {**{source.source_id: source for source in self._book.of(project_id)}, **declared}
-
-    @contextmanager
-    def _sync_slot(self, project_id: str, source_id: str) -> Iterator[None]:
-        slot = (project_id, source_id)
-        if slot in self._syncing:
-            raise SyncRunning(f"Source `{source_id}` is being synced: wait until it ends.")
-        self._syncing.add(slot)
+    async def _query_vector_if_possible(
+        self, library: Library, query: str, spending: Spending
+    ) -> NDArray[np.float32] | None:
+        """Give the vector; None, and words must do, when its provider fails or the budget has no room for it."""
         try:
-            yield
-        finally:
-            self._syncing.discard(slot)
+            return await self._query_vector(library, query, spending)
+        except PasseurError as exc:
+            log.warning("question not embedded: searching by words alone", reason=exc.reason)
+            return None
 
     async def _query_vector(self, library: Library, query: str, spending: Spending) -> NDArray[np.float32]:
         key = (library.embedder.fingerprint, query)
@@ -359,19 +351,6 @@ class KnowledgeService:
         else:
             self._query_vectors.move_to_end(key)
         return vector
-
-    async def _put_back(self) -> None:
-        """Index again what the durable index lost, from the documents; vectors come from the cache."""
-        for project_id, library in self._libraries.items():
-            if not library.lost:
-                continue
-            for source in self._sources(project_id).values():
-                try:
-                    async for _ in self.sync(project_id, source):
-                        pass
-                except (SyncRunning, InvalidRequest) as exc:
-                    log.warning("source not put back", source=source.source_id, reason=exc.message)
-        self._upkeep.settle()
 
 
 def _entry(row: DocumentRow) -> DocumentEntry:
@@ -387,3 +366,8 @@ def _entry(row: DocumentRow) -> DocumentEntry:
         synced_at=row.synced_at,
         content_sha256=row.content_sha256,
     )
+
+
+async def _settings_alone(provider: str, model: str) -> Embedder:
+    """Make no other model than the one of the settings."""
+    raise InvalidRequest.of("embedding_model", f"`{provider}/{model}` cannot be made here: set it in the settings")

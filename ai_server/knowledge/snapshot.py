@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ai_server.knowledge import rights
-from ai_server.knowledge.lexical import LexicalIndex, terms
+from ai_server.knowledge.lexical import LexicalIndex, numbered, terms
 from ai_server.knowledge.vectors import PassageVectors, similarities
 
 if TYPE_CHECKING:
@@ -30,16 +30,17 @@ _ALLOWED_KEPT: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A passage with its vectors and the terms it is found by."""
+    """A passage with its vectors and the terms it is found by, `numbered`."""
 
     chunk: Chunk
     vectors: PassageVectors
-    terms: tuple[str, ...]
+    words: NDArray[np.int32]
 
 
 def entry(chunk: Chunk, vectors: PassageVectors) -> Entry:
     """Make an entry: title and headings are words of a passage too."""
-    return Entry(chunk, vectors, tuple(terms(f"{chunk.title}\n{chunk.heading}\n{chunk.text}", chunk.language)))
+    found = terms(f"{chunk.title}\n{chunk.heading}\n{chunk.text}", chunk.language)
+    return Entry(chunk, vectors, numbered(found))
 
 
 class Snapshot:
@@ -52,9 +53,8 @@ class Snapshot:
         self.generation = generation
         self.entries = sorted(entries, key=self._rights_of)
         self.rows = {each.chunk.chunk_id: row for row, each in enumerate(self.entries)}
-        vectors = [each.vectors.whole for each in self.entries]
-        self.vectors = np.stack(vectors) if vectors else np.zeros((0, dimension), np.float32)
-        self.lexical = LexicalIndex([each.terms for each in self.entries])
+        self._lay_out(dimension)
+        self.lexical = LexicalIndex([each.words for each in self.entries])
         self._languages = np.array([each.chunk.language for each in self.entries], dtype=object)
         self._partitions = self._cut()
         self.allowed = lru_cache(maxsize=_ALLOWED_KEPT)(self._allowed)
@@ -90,18 +90,38 @@ class Snapshot:
         parts = [self.vectors[start:stop] @ query for start, stop in _runs(rows)]
         return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
-    def best_sentences(self, rows: Iterable[int], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    def best_sentences(self, rows: NDArray[np.int64], query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Give, for each row, the cosine of its best sentence; the passage's own where it has none."""
-        return np.array([self._best(int(row), query) for row in rows], dtype=np.float32)
+        best = self.vectors[rows] @ query
+        counts = self._starts[rows + 1] - self._starts[rows]
+        some = np.flatnonzero(counts)
+        if not len(some):
+            return best
+        begins = np.cumsum(counts) - counts
+        places = np.repeat(self._starts[rows] - begins, counts) + np.arange(counts.sum())
+        found = similarities(self._sentences[places], self._scales[places], query)
+        best[some] = np.maximum.reduceat(found, begins[some])
+        return best
 
     def sentence_similarities(self, row: int, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosines of a row's sentences, in the order of the text."""
         vectors = self.entries[row].vectors
         return similarities(vectors.sentences, vectors.scales, query)
 
-    def _best(self, row: int, query: NDArray[np.float32]) -> float:
-        found = self.sentence_similarities(row, query)
-        return float(found.max()) if len(found) else float(self.vectors[row] @ query)
+    def _lay_out(self, dimension: int) -> None:
+        """Put all vectors into two matrices, and let entries look into them: each is in memory once."""
+        held = [each.vectors for each in self.entries]
+        self.vectors = np.stack([each.whole for each in held]) if held else np.zeros((0, dimension), np.float32)
+        counts = np.array([0, *(len(each.scales) for each in held)], dtype=np.int64)
+        self._starts = np.cumsum(counts)
+        self._sentences = (
+            np.concatenate([each.sentences for each in held]) if held else np.zeros((0, dimension), np.int8)
+        )
+        self._scales = np.concatenate([each.scales for each in held]) if held else np.zeros(0, np.float32)
+        for row, each in enumerate(self.entries):
+            own = slice(self._starts[row], self._starts[row + 1])
+            vectors = PassageVectors(self.vectors[row], self._sentences[own], self._scales[own])
+            self.entries[row] = Entry(each.chunk, vectors, each.words)
 
     def _rights_of(self, each: Entry) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(sorted(each.chunk.metadata.get(key, ()))) for key in self.needed)

@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from ai_server.knowledge import chunking, documents, folder, sentences, snapshot
+from ai_server.knowledge import chunking, documents, folder, snapshot
 from ai_server.knowledge.contract import FileLine, FileStatus, Spending, SyncProgress
 from ai_server.knowledge.loaders.model import Rejected
+from ai_server.knowledge.managed import ManagedFolder
+from ai_server.knowledge.passages import embed_missing
 from ai_server.knowledge.records import to_records
 from ai_server.knowledge.rights import rights_keys
-from ai_server.knowledge.vectors import PassageVectors, quantise
 from ai_server.storage.contract import DocumentRow
 from shared.errors import InvalidRequest, PasseurError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 
     from ai_server.knowledge.contract import Embedder, ProjectKnowledge, SourceSpec
     from ai_server.knowledge.documents import Prepared
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
 BATCH: Final = 96
 """Passages from which a batch is written; one document is never split over two batches."""
-EMBEDDED_AT_ONCE: Final = 32
-"""Passages whose texts and sentences are embedded between two progress events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +46,8 @@ class SyncTools:
     embedder: Embedder
     parser: Parser
     clock: Clock
+    check: Callable[[], None] = lambda: None
+    """Called before each write: raises when another server may be writing."""
 
 
 @dataclass(slots=True)
@@ -61,6 +60,8 @@ class Outcome:
     chunks_embedded: int = 0
     chunks_reused: int = 0
     chunks_total: int = 0
+    stamps: dict[str, tuple[bytes, bytes, str]] = field(default_factory=dict)
+    """What is registered now of each document that was done, by `source_id/path`; see `library.stamp`."""
 
     @property
     def changed(self) -> bool:
@@ -89,20 +90,26 @@ class SourceSync:
         *,
         sync_id: str,
         indexed: Collection[str],
+        only: frozenset[str] | None = None,
     ) -> None:
-        """`indexed` are the ids that the index really holds: a document that lacks one is done again."""
+        """`indexed` are the ids that the index really holds: a document that lacks one is done again.
+
+        `only` leaves all but these paths as they are; None: the whole folder.
+        """
+        self._only = only
         self.outcome = Outcome()
         self._tools = tools
         self._project = project
         self._source = source
         self._collection = collection
-        self._sync_id = sync_id
         self._indexed = indexed
         self._needed = rights_keys(project.keys)
         self._known: Mapping[str, DocumentRow] = {}
         self._gone: dict[bytes, str] = {}
         self._dropped: set[str] = set()
+        self._spending = Spending(project.project_id, "", "", f"sync/{sync_id}")
         self._calls = 0
+        self._managed = ManagedFolder(source.root) if source.managed else None
         self._done = 0
         self._total = 0
 
@@ -115,8 +122,13 @@ class SourceSync:
         """
         found = await asyncio.to_thread(folder.scan, self._source.root, documents.SUFFIXES)
         self._known = await self._tools.registry.documents(self._project.project_id, self._source.source_id)
-        self._gone = {row.content_sha256: path for path, row in self._known.items() if path not in found.documents}
+        if self._only is None:
+            self._gone = {row.content_sha256: path for path, row in self._known.items() if path not in found.documents}
+        else:
+            found = found.only(self._only)
+            self._known = {path: row for path, row in self._known.items() if path in self._only}
         self._total = len(found.documents) + len(found.skipped) + len(found.rejected)
+        yield self._progress()
         for path, reason in found.skipped.items():
             yield self._line(FileLine(path, FileStatus.SKIPPED, reason=reason))
         for path, reason in found.rejected.items():
@@ -143,10 +155,7 @@ class SourceSync:
     ) -> AsyncIterator[FileLine | SyncProgress]:
         for path, file in found.documents.items():
             inherited = found.inherited(path)
-            settings = documents.settings_digest(
-                self._source, self._project, inherited, self._tools.embedder.fingerprint
-            )
-            taken = await self._take(path, file, inherited, settings)
+            taken = await self._take(path, file, inherited)
             left.pop(path)
             if isinstance(taken, FileLine):
                 yield self._line(taken)
@@ -163,20 +172,23 @@ class SourceSync:
         path: str,
         file: folder.Path,
         inherited: Sequence[Mapping[str, tuple[str, ...]]],
-        settings: bytes,
     ) -> _Pending | FileLine:
         """Read and prepare one file, unless nothing about it changed."""
-        content = b""
+        content = settings = b""
         try:
             data = await asyncio.to_thread(folder.read, file)
             content = hashlib.sha256(data).digest()
+            own = self._managed.metadata(path, content) if self._managed is not None else {}
+            settings = documents.settings_digest(self._source, self._project, inherited, own)
             known = self._known.get(path)
             if known is not None and (known.content_sha256, known.settings_sha256) == (content, settings):
                 line = self._as_known(known)
                 if line is not None:
                     return line
             loaded = await self._tools.parser.load(path, data)
-            prepared = await asyncio.to_thread(documents.prepare, path, loaded, inherited, self._source, self._project)
+            prepared = await asyncio.to_thread(
+                documents.prepare, path, loaded, inherited, self._source, self._project, own=own
+            )
         except Rejected as exc:
             await self._check_root()
             return await self._reject(path, str(exc), content, settings)
@@ -209,7 +221,9 @@ class SourceSync:
             chunk_ids=(),
             synced_at=self._tools.clock.now(),
         )
+        self._tools.check()
         await self._tools.registry.put_documents([row], [])
+        self._stamp(row)
         await self._forget(known.chunk_ids if known else ())
         return FileLine(path, FileStatus.REJECTED, reason=reason)
 
@@ -225,25 +239,28 @@ class SourceSync:
         self.outcome.chunks_total += len(items)
         vectors = await self._tools.index.recall(self._tools.embedder.fingerprint, list({name for _, name, _ in items}))
         self.outcome.chunks_reused += sum(name in vectors for _, name, _ in items)
-        missing = {name: (text, chunk.text) for chunk, name, text in items if name not in vectors}
-        for part in _parts(list(missing), EMBEDDED_AT_ONCE):
-            made = await self._embed({name: missing[name] for name in part})
-            await self._tools.index.remember(self._tools.embedder.fingerprint, made)
-            vectors.update(made)
-            self.outcome.chunks_embedded += len(made)
+        wanted = {name: (text, chunk.text) for chunk, name, text in items}
+        self._calls += 1
+        spending = replace(self._spending, key=f"{self._spending.key}/{self._calls}")
+        async for made in embed_missing(self._tools.index, self._tools.embedder, wanted, vectors, spending):
+            self.outcome.chunks_embedded += made
             yield self._progress()
         known_ids = {chunk_id for row in self._known.values() for chunk_id in row.chunk_ids}
         fresh = [chunk.chunk_id for chunk, _, _ in items if chunk.chunk_id not in known_ids]
         try:
             rows = to_records(((chunk, name, vectors[name]) for chunk, name, _ in items), self._needed)
+            self._tools.check()
             await self._tools.index.put(self._collection, rows)
-            await self._tools.registry.put_documents([self._row(pending) for pending in waiting], [])
+            registered = [self._row(pending) for pending in waiting]
+            await self._tools.registry.put_documents(registered, [])
         except BaseException:
             await self._undo(fresh)
             raise
         entries = await asyncio.to_thread(
             lambda: {chunk.chunk_id: snapshot.entry(chunk, vectors[name]) for chunk, name, _ in items}
         )
+        for row in registered:
+            self._stamp(row)
         done = list(waiting)
         waiting.clear()
         self.outcome.removed -= entries.keys()
@@ -264,21 +281,6 @@ class SourceSync:
         except PasseurError:
             return
 
-    async def _embed(self, texts: Mapping[str, tuple[str, str]]) -> dict[str, PassageVectors]:
-        """Embed whole texts, and the sentences of the passages in them, in one go."""
-        split = {name: sentences.split(passage) for name, (_, passage) in texts.items()}
-        flat = [whole for whole, _ in texts.values()] + [sentence for found in split.values() for sentence in found]
-        spending = Spending(self._project.project_id, "", "", f"sync/{self._sync_id}/{self._calls}")
-        self._calls += 1
-        vectors = await self._tools.embedder.embed_documents(flat, spending)
-        made: dict[str, PassageVectors] = {}
-        start = len(texts)
-        for number, (name, found) in enumerate(split.items()):
-            quantised, scales = quantise(vectors[start : start + len(found)])
-            made[name] = PassageVectors(np.array(vectors[number]), quantised, scales)
-            start += len(found)
-        return made
-
     async def _remove_gone(self, found: folder.Scan) -> AsyncIterator[FileLine]:
         gone = sorted(path for path in self._known if path not in found.documents and path not in self._dropped)
         if gone:
@@ -289,7 +291,10 @@ class SourceSync:
     async def _drop_rows(self, paths: Sequence[str]) -> None:
         """Remove documents from the registry, then their passages from the index."""
         self._dropped.update(paths)
+        for path in paths:
+            self.outcome.stamps[f"{self._source.source_id}/{path}"] = (b"", b"", "")
         keys = [(self._project.project_id, self._source.source_id, path) for path in paths]
+        self._tools.check()
         await self._tools.registry.put_documents([], keys)
         await self._forget([chunk_id for path in paths for chunk_id in self._known[path].chunk_ids])
 
@@ -323,7 +328,7 @@ class SourceSync:
             prepared.path,
             pending.status,
             chunk_count=len(prepared.chunks),
-            undeclared_key_count=prepared.undeclared_key_count,
+            undeclared_keys=prepared.undeclared_keys,
             moved_from=pending.moved_from,
         )
 
@@ -332,10 +337,9 @@ class SourceSync:
         self.outcome.files[line.status] = self.outcome.files.get(line.status, 0) + 1
         return line
 
+    def _stamp(self, row: DocumentRow) -> None:
+        stamp = (row.content_sha256, row.settings_sha256, row.status)
+        self.outcome.stamps[f"{row.source_id}/{row.path}"] = stamp
+
     def _progress(self) -> SyncProgress:
         return SyncProgress(self._done, self._total, self.outcome.chunks_embedded, self.outcome.chunks_total)
-
-
-def _parts(names: list[str], size: int) -> Iterator[list[str]]:
-    for start in range(0, len(names), size):
-        yield names[start : start + size]

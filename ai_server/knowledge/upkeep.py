@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from ai_server.knowledge.contract import KnowledgeState
 from ai_server.knowledge.durable import IndexLost
-from shared.errors import NotReady, PasseurError
+from shared.errors import NotReady, PasseurError, SyncRunning
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from ai_server.knowledge.durable import DurableIndex
+    from ai_server.knowledge.leases import SyncLeases
     from ai_server.knowledge.library import Library
     from shared.clock import Clock
 
 WATCH_SECONDS: Final = 1.0
-"""How often the index child is looked at."""
+"""How often the durable index is looked at, and, where servers share a registry, what others published."""
 HEAL_SECONDS: Final = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Pauses after failed attempts to bring a lost index back; then the watch begins again."""
 QUARANTINE_AT: Final = 1
@@ -35,14 +37,14 @@ class Upkeep:
         self,
         index: DurableIndex,
         libraries: Mapping[str, Library],
+        leases: SyncLeases,
         clock: Clock,
-        put_back: Callable[[], Awaitable[None]],
     ) -> None:
-        """Watch nothing yet. `put_back` indexes again what the durable index lost."""
+        """Watch nothing yet."""
         self._index = index
+        self._leases = leases
         self._libraries = libraries
         self._clock = clock
-        self._put_back = put_back
         self._state = KnowledgeState("down", "The documents are still being loaded.", clock.now())
         self._watching: asyncio.Task[None] | None = None
 
@@ -51,9 +53,13 @@ class Upkeep:
         """Readiness now."""
         return self._state
 
-    def watch(self) -> None:
-        """Look after the index from now on."""
-        self._watching = asyncio.create_task(self._watch(), name="knowledge-watch")
+    def watch(self, put_back: Callable[[], Awaitable[None]], refresh: Callable[[], Awaitable[None]] | None) -> None:
+        """Look after the index from now on.
+
+        `put_back` indexes again what the durable index lost; `refresh` takes over what other servers published, None
+        where there are none.
+        """
+        self._watching = asyncio.create_task(self._watch(put_back, refresh), name="knowledge-watch")
 
     async def close(self) -> None:
         """Stop watching; idempotent."""
@@ -81,16 +87,28 @@ class Upkeep:
 
     async def _load(self, library: Library) -> None:
         """Load a project; an index that kills its reader twice is put aside and begun anew."""
-        try:
-            await library.load()
-        except IndexLost as exc:
-            log.warning("index did not open, trying again", reason=exc.message)
+        async with self._alone(library) as alone:
             try:
-                await library.load()
-            except IndexLost as again:
-                log.exception("index is damaged: put aside and rebuilt", reason=again.message)
-                await self._index.quarantine()
-                await library.load()
+                await library.load(alone=alone)
+            except IndexLost as exc:
+                log.warning("index did not open, trying again", reason=exc.message)
+                try:
+                    await library.load(alone=alone)
+                except IndexLost as again:
+                    log.exception("index is damaged: put aside and rebuilt", reason=again.message)
+                    await self._index.quarantine()
+                    await library.load(alone=alone)
+
+    @asynccontextmanager
+    async def _alone(self, library: Library) -> AsyncIterator[bool]:
+        """Keep other servers from writing, where none writes already; tells whether that is so."""
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._leases.held(library.project.project_id))
+                alone = True
+            except SyncRunning:
+                alone = False
+            yield alone
 
     def settle(self) -> None:
         """Work the state out from the libraries."""
@@ -110,14 +128,25 @@ class Upkeep:
         since = self._state.since if self._state.state == state else self._clock.now()
         self._state = KnowledgeState(state, reason, since)  # pyright: ignore[reportArgumentType]
 
-    async def _watch(self) -> None:
-        """Notice that the index child died, bring it back, and put back what it lost."""
+    async def _watch(
+        self, put_back: Callable[[], Awaitable[None]], refresh: Callable[[], Awaitable[None]] | None
+    ) -> None:
+        """Notice that the index is gone, bring it back, take over from others, and put back what was lost."""
+        away = False
         while True:
             try:
-                if not self._index.alive:
+                gone = not await self._answers()
+                if gone and not self._index.owned:
+                    away = True
+                    await self._clock.sleep(WATCH_SECONDS)
+                    continue
+                if gone or away:
+                    away = False
                     await self._heal()
-                elif any(library.lost for library in self._libraries.values()):
-                    await self._put_back()
+                if refresh is not None:
+                    await refresh()
+                if any(library.lost for library in self._libraries.values()):
+                    await put_back()
                     if any(library.lost for library in self._libraries.values()):
                         await self._clock.sleep(HEAL_SECONDS[-1])  # A source is gone: someone must sync it.
             except PasseurError as exc:
@@ -125,13 +154,21 @@ class Upkeep:
                 self.set("degraded", exc.message)
             await self._clock.sleep(WATCH_SECONDS)
 
+    async def _answers(self) -> bool:
+        try:
+            await self._index.probe()
+        except IndexLost as exc:
+            self.set("degraded", f"{exc.message} It is being brought back; answers go on.")
+            return False
+        return True
+
     async def _heal(self) -> None:
-        self.set("degraded", "The index of documents died and is being started again; answers go on.")
         for attempt, pause in enumerate(HEAL_SECONDS):
             try:
                 for library in self._libraries.values():
                     if library.snapshot is not None:
-                        await library.check()
+                        async with self._alone(library) as alone:
+                            await library.check(alone=alone)
             except IndexLost as exc:
                 self.set("degraded", exc.message)
                 if attempt == QUARANTINE_AT:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ai_server.clients import Scope
 from ai_server.knowledge.contract import FileLine, FileStatus, SourceSpec, Spending, SyncProgress, SyncSummary
+from ai_server.knowledge.managed import ManagedDocument
 from ai_server.rpc import caller
 from ai_server.rpc.offer import Offer
-from shared.errors import BodyTooLarge, InvalidRequest, NotFound, NotImplementedHere
+from shared.errors import BodyTooLarge, InvalidRequest, NotFound
 from shared.ids import new_id
 from shared.pb.passeur.v1 import common_pb2, documents_pb2, documents_pb2_grpc
 from shared.text import text_violation
@@ -30,6 +31,8 @@ PAGE_DEFAULT, PAGE_LIMIT = 100, 1_000
 EXTRACT_BYTES: Final = 20 * 1024 * 1024
 QUESTIONS_LIMIT: Final = 2_000
 QUESTION_LIMIT: Final = 2_000
+KEYS_SHOWN, KEY_SHOWN = 20, 100
+"""How many undeclared keys of a file are named, and how many characters of each."""
 UNDECLARED_KEY_MAP: Final = {"lang": "language"}
 """Renames in a folder that no settings declare: `lang` is what most front matter calls it."""
 STATUSES: Final = {status: getattr(documents_pb2, f"FILE_STATUS_{status.name}") for status in FileStatus}
@@ -106,12 +109,26 @@ class DocumentsServicer(documents_pb2_grpc.DocumentsServiceServicer):
         return response
 
     async def Upsert(self, request: Any, context: Any) -> documents_pb2.UpsertResponse:
-        """Comes later."""
-        raise NotImplementedHere("managed sources (Upsert)")
+        """Write documents to a managed source and index them."""
+        caller.client_for(request.project_id)
+        knowledge = await self._services.knowledge()
+        sent = [
+            ManagedDocument(
+                path=each.path,
+                content=each.content,
+                metadata={key: tuple(values.values) for key, values in each.metadata.items()},
+            )
+            for each in request.documents
+        ]
+        lines = await knowledge.upsert(request.project_id, request.source_id, sent)
+        return documents_pb2.UpsertResponse(files=[_file(each) for each in lines])
 
     async def Delete(self, request: Any, context: Any) -> documents_pb2.DeleteResponse:
-        """Comes later."""
-        raise NotImplementedHere("managed sources (Delete)")
+        """Remove documents from a managed source."""
+        caller.client_for(request.project_id)
+        knowledge = await self._services.knowledge()
+        lines = await knowledge.delete(request.project_id, request.source_id, list(request.paths))
+        return documents_pb2.DeleteResponse(files=[_file(each) for each in lines])
 
     async def Extract(self, request_iterator: Any, context: Any) -> documents_pb2.ExtractResponse:
         """Give the text of an uploaded document; nothing is stored."""
@@ -162,13 +179,28 @@ class DocumentsServicer(documents_pb2_grpc.DocumentsServiceServicer):
                 yield documents_pb2.RebuildResponse(**{kind: getattr(sent, kind)})
 
     async def Reindex(self, request: Any, context: Any) -> AsyncIterator[documents_pb2.ReindexResponse]:
-        """Comes later."""
-        raise NotImplementedHere("change of the embedding model (Reindex)")
-        yield  # pragma: no cover - makes this a stream
+        """Build with another embedding model beside, and swap."""
+        caller.client_for(request.project_id)
+        provider, model = request.embedding_provider, request.embedding_model
+        if bool(provider) is not bool(model):
+            raise InvalidRequest.of("embedding_model", "goes with `embedding_provider`: give both, or neither")
+        knowledge = await self._services.knowledge()
+        async with aclosing(knowledge.reindex(request.project_id, provider, model)) as events:
+            async for event in events:
+                sent = _sync_response(event)
+                kind = sent.WhichOneof("event")
+                yield documents_pb2.ReindexResponse(**{kind: getattr(sent, kind)})
 
     async def Rollback(self, request: Any, context: Any) -> documents_pb2.RollbackResponse:
-        """Comes later."""
-        raise NotImplementedHere("change of the embedding model (Rollback)")
+        """Return to what the last change of model kept."""
+        caller.client_for(request.project_id)
+        row = await (await self._services.knowledge()).rollback(request.project_id)
+        provider, _, rest = row.fingerprint.partition("/")
+        return documents_pb2.RollbackResponse(
+            embedding_provider=provider,
+            embedding_model=rest.rpartition("/")[0],
+            index_generation=row.generation,
+        )
 
     async def Calibrate(self, request: Any, context: Any) -> documents_pb2.CalibrateResponse:
         """Learn the gate's thresholds from labelled questions."""
@@ -183,7 +215,7 @@ class DocumentsServicer(documents_pb2_grpc.DocumentsServiceServicer):
         questions = [(each.question, each.answerable) for each in request.questions]
         found = await knowledge.calibrate(request.project_id, questions, request.max_lost_share, spending)
         return documents_pb2.CalibrateResponse(
-            thresholds={"evidence": found.gate.evidence, "closeness": found.gate.closeness},
+            thresholds=found.gate.thresholds(),
             lost_share=found.lost_share,
             false_answer_share=found.false_answer_share,
         )
@@ -233,7 +265,8 @@ def _file(line: FileLine) -> documents_pb2.FileLine:
         status=STATUSES[line.status],
         chunk_count=line.chunk_count,
         reason=line.reason,
-        undeclared_key_count=line.undeclared_key_count,
+        undeclared_key_count=len(line.undeclared_keys),
+        undeclared_keys=[key[:KEY_SHOWN] for key in line.undeclared_keys[:KEYS_SHOWN]],
         moved_from=line.moved_from,
     )
 

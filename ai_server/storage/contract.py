@@ -315,6 +315,15 @@ class DocumentRow:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptIndex:
+    """The collection that served before the last change of the embedding model."""
+
+    collection: str
+    fingerprint: str
+    calibration: str
+
+
+@dataclass(frozen=True, slots=True)
 class IndexRow:
     """Which collection serves a project. `fingerprint` names embedding model and dimension."""
 
@@ -323,7 +332,7 @@ class IndexRow:
     fingerprint: str
     generation: int
     calibration: str
-    previous_collection: str
+    kept: KeptIndex | None = None
 
 
 class IndexRegistry(Protocol):
@@ -343,6 +352,14 @@ class IndexRegistry(Protocol):
 
     async def put_index(self, row: IndexRow) -> None:
         """Create or replace the project's index row."""
+        ...
+
+    async def take_lease(self, name: str, owner: str, now: datetime, until: datetime) -> bool:
+        """Take a lease, or renew one's own, until `until`; False while another's is not over at `now`."""
+        ...
+
+    async def drop_lease(self, name: str, owner: str) -> None:
+        """Give a lease back; nothing when it is not `owner`'s."""
         ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from ai_server.storage.contract import DocumentRow, IndexRow, JournalLine, RequestKey, StoredRequest
+from ai_server.storage.contract import DocumentRow, IndexRow, JournalLine, KeptIndex, RequestKey, StoredRequest
 from ai_server.storage.rules import from_us, to_us
 from ai_server.storage.statements import Statement
 from shared.errors import IdempotencyConflict
@@ -172,15 +172,40 @@ def document_of(row: Row) -> DocumentRow:
     )
 
 
-INDEX_COLUMNS = ("project_id", "collection", "fingerprint", "generation", "calibration", "previous_collection")
+INDEX_COLUMNS = ("project_id", "collection", "fingerprint", "generation", "calibration")
 
 
 def index(project_id: str) -> Program[IndexRow | None]:
     """Read a project's index row."""
     rows = yield Statement("index", {"project_id": project_id})
-    return IndexRow(**{name: rows[0][name] for name in INDEX_COLUMNS}) if rows else None
+    if not rows:
+        return None
+    return IndexRow(**{name: rows[0][name] for name in INDEX_COLUMNS}, kept=_kept_of(rows[0]["previous_collection"]))
 
 
 def put_index(row: IndexRow) -> Program[None]:
     """Write a project's index row."""
-    yield Statement("put_index", {name: getattr(row, name) for name in INDEX_COLUMNS})
+    values = {name: getattr(row, name) for name in INDEX_COLUMNS}
+    yield Statement("put_index", {**values, "previous_collection": _kept_text(row.kept)})
+
+
+def _kept_text(kept: KeptIndex | None) -> str:
+    """Write a kept index as the one column that it has."""
+    if kept is None:
+        return ""
+    return json.dumps([kept.collection, kept.fingerprint, kept.calibration])
+
+
+def _kept_of(text: str) -> KeptIndex | None:
+    return KeptIndex(*json.loads(text)) if text else None
+
+
+def take_lease(name: str, owner: str, now: datetime, until: datetime) -> Program[bool]:
+    """Take or renew a lease; tells whether it is the owner's now."""
+    values = {"name": name, "owner": owner, "now": to_us(now), "until": to_us(until)}
+    return bool((yield Statement("take_lease", values)))
+
+
+def drop_lease(name: str, owner: str) -> Program[None]:
+    """Give a lease back."""
+    yield Statement("drop_lease", {"name": name, "owner": owner})

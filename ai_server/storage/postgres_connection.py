@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg
 
-from ai_server.storage.statements import numbered, schema
+from ai_server.storage.statements import additions, numbered, schema
 from shared.errors import NotReady
 
 if TYPE_CHECKING:
@@ -118,10 +118,11 @@ async def _migrate(connection: asyncpg.Connection) -> None:
                     f"The state store has schema {row['version']}, and this release knows {SCHEMA_VERSION}: "
                     "upgrade Passeur."
                 )
-            return
-        async with connection.transaction():
-            await connection.execute(schema("postgres"))
-            await execute(connection, "set_schema_version", {"version": SCHEMA_VERSION})
+        else:
+            async with connection.transaction():
+                await connection.execute(schema("postgres"))
+                await execute(connection, "set_schema_version", {"version": SCHEMA_VERSION})
+        await connection.execute(additions())
     finally:
         await execute(connection, "unlock_schema", {})
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ai_server.storage.constraints import domain_error, sqlite_constraint
-from ai_server.storage.statements import schema
+from ai_server.storage.statements import additions, schema
 from shared.errors import InvalidRequest, NotReady, PasseurError
 
 if TYPE_CHECKING:
@@ -135,6 +135,7 @@ def connect(path: Path, tuning: Tuning) -> sqlite3.Connection:
         connection.execute(f"PRAGMA synchronous = {tuning.synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
         _migrate(connection, path)
+        connection.executescript(additions())
     except sqlite3.Error as error:
         if connection is not None:
             connection.close()

@@ -57,6 +57,11 @@ def schema(dialect: str) -> str:
     return (FOLDER / f"schema_{dialect}.sql").read_text(encoding="utf-8")
 
 
+def additions() -> str:
+    """Read the tables that an older database lacks; harmless where they are there."""
+    return (FOLDER / "additions.sql").read_text(encoding="utf-8")
+
+
 @cache
 def queries(dialect: str) -> Mapping[str, str]:
     """Read all queries for a dialect by name: the shared ones and the dialect's own."""

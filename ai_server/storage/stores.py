@@ -179,6 +179,14 @@ class ProgramIndex:
         """Write a project's index row."""
         await self._runner.run(lambda: other_programs.put_index(row))
 
+    async def take_lease(self, name: str, owner: str, now: datetime, until: datetime) -> bool:
+        """Take or renew a lease."""
+        return await self._runner.run(lambda: other_programs.take_lease(name, owner, now, until))
+
+    async def drop_lease(self, name: str, owner: str) -> None:
+        """Give a lease back."""
+        await self._runner.run(lambda: other_programs.drop_lease(name, owner))
+
 
 def probe() -> Program[None]:
     """Write and sync something small."""

@@ -1,13 +1,15 @@
-"""One suite over every durable index: Chroma in its child, and the fake that other tests stand on."""
+"""One suite over every durable index: Chroma in its child, Chroma as a server, and the fake of other tests."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from ai_server.knowledge.durable import Records
-from ai_server.knowledge.index import ChromaIndex
+from ai_server.knowledge.durable import IndexLost, Records
+from ai_server.knowledge.index import ChromaIndex, ChromaServer
+from ai_server.knowledge.server_child import ServerAddress
 from ai_server.knowledge.vectors import PassageVectors, quantise
+from tests.chroma import chroma_run
 from tests.fakes.durable_index import MemoryDurableIndex
 
 
@@ -18,19 +20,24 @@ def records(count: int, dimension: int = 8, start: int = 0) -> Records:
     )
 
 
-@pytest.fixture(scope="module", params=["memory", "chroma"])
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with chroma_run(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module", params=["memory", "chroma", "server"])
 def index(request, tmp_path_factory):
     """One index for the whole module: a child takes seconds to start. Each test uses a collection of its own."""
     if request.param == "memory":
-        return MemoryDurableIndex()
-    return ChromaIndex(tmp_path_factory.mktemp("index"))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _closed_at_last(index):
-    yield
-    if isinstance(index, ChromaIndex):
-        index.kill()
+        yield MemoryDurableIndex()
+        return
+    if request.param == "chroma":
+        made = ChromaIndex(tmp_path_factory.mktemp("index"))
+    else:
+        made = ChromaServer(ServerAddress(request.getfixturevalue("server").url))
+    yield made
+    made.kill()
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -73,13 +80,53 @@ async def test_a_deleted_row_is_never_the_nearest(index):
 
 
 @pytest.mark.asyncio(loop_scope="module")
+async def test_some_rows_are_read_by_id_and_collections_by_name(index):
+    await index.prepare("some-a")
+    await index.put("some-a", records(1_203))
+    assert "some-a" in await index.names()
+    found = await index.fetch("some-a", ["id1202", "unknown", "id3", *(f"id{n}" for n in range(10, 1_100))])
+    assert len(found.ids) == 1_092
+    place = found.ids.index("id1202")
+    assert np.allclose(found.vectors[place], records(1_203).vectors[1_202], atol=1e-6)
+    assert (found.texts[place], found.bodies[place]) == ("text é", {"n": 1, "ok": True})
+    assert (await index.fetch("some-a", ["unknown"])).ids == []
+    await index.probe()
+
+
+@pytest.mark.asyncio(loop_scope="module")
 async def test_vectors_are_cached_by_model_and_text(index):
     whole = np.arange(8, dtype=np.float32)
     vectors = PassageVectors(whole, *quantise(np.eye(3, 8, dtype=np.float32)))
     await index.remember("model-a", {"h1": vectors})
     found = await index.recall("model-a", ["h1", "h2"])
     assert list(found) == ["h1"]
-    assert np.array_equal(found["h1"].whole, whole)
+    assert np.allclose(found["h1"].whole, whole, atol=1e-5)
     assert np.array_equal(found["h1"].sentences, vectors.sentences)
     assert await index.recall("model-b", ["h1"]) == {}
     assert await index.recall("model-a", []) == {}
+    many = {f"m{n}": PassageVectors(whole + n, *quantise(np.full((40, 8), n + 1, np.float32))) for n in range(3)}
+    await index.remember("model-a", many)
+    again = await index.recall("model-a", [*many, "h1"])
+    assert all(np.array_equal(again[name].sentences, each.sentences) for name, each in many.items())
+    assert all(np.array_equal(again[name].scales, each.scales) for name, each in many.items())
+    empty = PassageVectors(whole, np.zeros((0, 8), np.int8), np.zeros(0, np.float32))
+    await index.remember("model-a", {"none": empty})
+    assert (await index.recall("model-a", ["none"]))["none"].sentences.shape == (0, 8)
+
+
+async def test_a_server_that_is_away_is_said_and_found_again(tmp_path):
+    with chroma_run(tmp_path) as server:
+        index = ChromaServer(ServerAddress(server.url, token="secret-of-mine"))
+        try:
+            await index.probe()
+            await index.prepare("away-a")
+            server.stop()
+            for call in (index.probe(), index.prepare("away-a")):
+                with pytest.raises(IndexLost) as failure:
+                    await call
+                assert "secret-of-mine" not in failure.value.message
+            server.start()
+            await index.probe()
+            assert await index.prepare("away-a") == 0
+        finally:
+            index.kill()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ai_server.storage.contract import DocumentRow, IndexRow
+from datetime import timedelta
+
+from ai_server.storage.contract import DocumentRow, IndexRow, KeptIndex
 from tests.contracts.builders import NOW
 
 
@@ -34,8 +36,24 @@ async def test_documents_are_written_replaced_and_removed_together(store):
 
 
 async def test_a_project_has_one_index_row(store):
-    row = IndexRow("demo", "c1", "encoder/512", 1, "{}", "")
+    row = IndexRow("demo", "c1", "encoder/512", 1, "{}")
     assert await store.index.index("demo") is None
     await store.index.put_index(row)
-    await store.index.put_index(IndexRow("demo", "c2", "encoder/512", 2, "{}", "c1"))
-    assert await store.index.index("demo") == IndexRow("demo", "c2", "encoder/512", 2, "{}", "c1")
+    assert await store.index.index("demo") == row
+    changed = IndexRow("demo", "c2", "better/384", 2, "", KeptIndex("c1", "encoder/512", "{}"))
+    await store.index.put_index(changed)
+    assert await store.index.index("demo") == changed
+
+
+async def test_a_lease_is_one_owners_until_it_is_over_or_given_back(store):
+    index, later = store.index, NOW + timedelta(seconds=30)
+    assert await index.take_lease("sync/demo", "first", NOW, later)
+    assert not await index.take_lease("sync/demo", "second", NOW + timedelta(seconds=29), later)
+    assert await index.take_lease("sync/demo", "first", NOW, later + timedelta(seconds=30))
+    assert not await index.take_lease("sync/demo", "second", later, later)
+    assert await index.take_lease("sync/other", "second", NOW, later)
+    await index.drop_lease("sync/demo", "second")
+    assert not await index.take_lease("sync/demo", "second", later, later)
+    await index.drop_lease("sync/demo", "first")
+    assert await index.take_lease("sync/demo", "second", NOW, later)
+    assert await index.take_lease("sync/demo", "first", later, later + timedelta(seconds=30))

@@ -15,9 +15,10 @@ class MemoryDurableIndex:
         self.cache: dict[tuple[str, str], object] = {}
         self.lost = False
 
-    @property
-    def alive(self) -> bool:
-        return not self.lost
+    owned = True
+
+    async def probe(self):
+        self._check()
 
     def _check(self) -> None:
         if self.lost:
@@ -48,6 +49,21 @@ class MemoryDurableIndex:
                 [text for _, text, _ in rows.values()],
                 [body for _, _, body in rows.values()],
             )
+
+    async def fetch(self, collection, ids):
+        self._check()
+        rows = self.collections.get(collection, {})
+        held = [each for each in ids if each in rows]
+        return Records(
+            held,
+            np.stack([rows[each][0] for each in held]) if held else np.zeros((0, 0), np.float32),
+            [rows[each][1] for each in held],
+            [rows[each][2] for each in held],
+        )
+
+    async def names(self):
+        self._check()
+        return list(self.collections)
 
     async def nearest(self, collection, vectors, count):
         self._check()

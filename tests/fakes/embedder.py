@@ -34,12 +34,15 @@ class FakeEmbedder:
         self.fail_after: int | None = None
         """Number of document calls after which each raises `failure`."""
         self.failure: Exception = RuntimeError("no failure set")
+        self.query_failure: Exception | None = None
         self.gate: asyncio.Event | None = None
         """When set, document calls wait for it."""
 
     async def embed_query(self, text, spending):
         self.queries.append(text)
         self.keys.append(spending.key)
+        if self.query_failure is not None:
+            raise self.query_failure
         return word_vector(text, self.dimension)
 
     async def embed_documents(self, texts, spending):

@@ -58,12 +58,14 @@ class Desk:
         self.docs.mkdir(parents=True, exist_ok=True)
         self.embedder = FakeEmbedder()
         self.registry = MemoryIndex()
-        self.project = ProjectKnowledge("demo", (self.source(),), KEYS, languages)
+        self.others = {"fake/other": FakeEmbedder("fake/other/48", 48)}
+        self.managed = SourceSpec("sent", folder / "ai" / "managed" / "demo" / "sent", DEFAULTS, {}, managed=True)
+        self.project = ProjectKnowledge("demo", (self.source(), self.managed), KEYS, languages)
         self.index = index or MemoryDurableIndex()
         self.service = self.fresh()
 
-    def fresh(self) -> KnowledgeService:
-        """The service as a restart would make it."""
+    def fresh(self, *, shared: bool = False) -> KnowledgeService:
+        """The service as a restart would make it; `shared`: as another server's."""
         return KnowledgeService(
             [self.project],
             {"demo": self.embedder},
@@ -72,7 +74,12 @@ class Desk:
             SystemClock(),
             index=self.index,
             parser=ThreadParser(),
+            make_embedder=self.make_embedder,
+            shared=shared,
         )
+
+    async def make_embedder(self, provider: str, model: str) -> FakeEmbedder:
+        return self.others[f"{provider}/{model}"]
 
     def source(self, name: str = "handbook", root: Path | None = None) -> SourceSpec:
         return SourceSpec(name, root or self.docs, DEFAULTS, {"lang": "language"})

@@ -263,6 +263,7 @@ class MemoryIndex:
 
     rows: dict = field(default_factory=dict)
     indexes: dict = field(default_factory=dict)
+    leases: dict = field(default_factory=dict)
 
     async def documents(self, project_id, source_id):
         mine = [row for row in self.rows.values() if row.project_id == project_id]
@@ -281,6 +282,17 @@ class MemoryIndex:
 
     async def put_index(self, row) -> None:
         self.indexes[row.project_id] = row
+
+    async def take_lease(self, name, owner, now, until) -> bool:
+        holder, ends = self.leases.get(name, (owner, now))
+        if holder != owner and ends > now:
+            return False
+        self.leases[name] = (owner, until)
+        return True
+
+    async def drop_lease(self, name, owner) -> None:
+        if self.leases.get(name, ("", None))[0] == owner:
+            del self.leases[name]
 
 
 class MemoryStateStore:

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from ai_server.knowledge.loaders import encoding, front_matter, jsx
 from ai_server.knowledge.loaders.model import Block, BlockKind, Loaded
+from ai_server.knowledge.loaders.wrapping import unwrap
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -18,6 +19,8 @@ _NESTING_LIMIT: Final = 60
 _TEMPLATE_TAG: Final = re.compile(r"\{%-?\s*/?[\w#]+[^%\n]*-?%\}|\{\{(?:[<%][^}\n]*[>%])?\}\}")
 """Liquid and Hugo tags; a Hugo tag like `{{<toc>}}` arrives empty, since Markdown takes its inside for HTML."""
 _CONTAINER: Final = re.compile(r"^:{3,}\s*(?:[\w-]+(?=\s|$))?[ \t]*", re.MULTILINE)
+_HARD_BREAK: Final = "\u2028"
+"""Stands for a line end that the author asked for, while lines are unwrapped; decoding leaves none of its own."""
 _ANCHOR: Final = re.compile(r"\s*\{#[\w-]+\}\s*$")
 
 
@@ -82,12 +85,12 @@ class _Reader:
     def _inline(self, token: Token, opened: Token) -> None:
         text = self._spoken(token)
         if opened.type == "heading_open":
-            self._heading(int(opened.tag[1]), _ANCHOR.sub("", text).strip())
+            self._heading(int(opened.tag[1]), _ANCHOR.sub("", text.replace(_HARD_BREAK, "\n")).strip())
         elif opened.type in {"th_open", "td_open"}:
-            self._cells.append(text.replace("\n", " ").strip())
+            self._cells.append(text.replace("\n", " ").replace(_HARD_BREAK, " ").strip())
         else:
             prefix, self._bullet = self._bullet, ""
-            text = _CONTAINER.sub("", _TEMPLATE_TAG.sub("", text)).strip()
+            text = unwrap(_CONTAINER.sub("", _TEMPLATE_TAG.sub("", text)).strip()).replace(_HARD_BREAK, "\n")
             if text:
                 self._add(BlockKind.PROSE, prefix + text)
 
@@ -106,10 +109,12 @@ class _Reader:
             if child.type == "image":
                 self.images += 1
                 parts.append(child.content)
-            elif child.type in {"softbreak", "hardbreak"}:
+            elif child.type == "softbreak":
                 parts.append("\n")
+            elif child.type == "hardbreak":
+                parts.append(_HARD_BREAK)
             elif child.type == "html_inline":
-                parts.append("\n" if child.content.lower().startswith("<br") else "")
+                parts.append(_HARD_BREAK if child.content.lower().startswith("<br") else "")
             else:
                 parts.append(child.content)
         return "".join(parts)

@@ -10,6 +10,7 @@ from typing import Final
 
 from ai_server.knowledge.loaders import encoding
 from ai_server.knowledge.loaders.model import Block, BlockKind, Loaded, Rejected
+from ai_server.knowledge.loaders.wrapping import unwrap
 
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n+")
 _DELIMITERS: Final = (",", ";", "\t", "|")
@@ -24,7 +25,7 @@ def load_text(data: bytes) -> Loaded:
     """
     text, name = encoding.decode(data)
     paragraphs = [part.strip("\n") for part in _PARAGRAPH.split(text.replace("\r\n", "\n").replace("\r", "\n"))]
-    blocks = tuple(Block((), BlockKind.PROSE, part) for part in paragraphs if part.strip())
+    blocks = tuple(Block((), BlockKind.PROSE, unwrap(part)) for part in paragraphs if part.strip())
     return Loaded("", {}, blocks, encoding=name)
 
 

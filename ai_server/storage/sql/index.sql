@@ -33,3 +33,12 @@ VALUES (:project_id, :collection, :fingerprint, :generation, :calibration, :prev
 ON CONFLICT (project_id) DO UPDATE
 SET collection = excluded.collection, fingerprint = excluded.fingerprint, generation = excluded.generation,
     calibration = excluded.calibration, previous_collection = excluded.previous_collection
+
+-- name: take_lease
+INSERT INTO leases (name, owner, until) VALUES (:name, :owner, :until)
+ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
+WHERE leases.owner = excluded.owner OR leases.until <= :now
+RETURNING name
+
+-- name: drop_lease
+DELETE FROM leases WHERE name = :name AND owner = :owner

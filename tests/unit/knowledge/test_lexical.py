@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import random
+
+import bm25s
 import numpy as np
 import pytest
 
 from ai_server.knowledge import language
-from ai_server.knowledge.lexical import LexicalIndex, terms
+from ai_server.knowledge.lexical import LexicalIndex, numbered, terms
+
+
+def index_of(*documents: list[str]) -> LexicalIndex:
+    return LexicalIndex([numbered(document) for document in documents])
 
 
 @pytest.mark.parametrize(
@@ -29,7 +36,7 @@ def test_accents_and_number_of_words_make_no_difference():
 
 
 def test_shares_are_between_nothing_and_one_and_coverage_is_weighted_by_rarity():
-    index = LexicalIndex([["common", "rare"], ["common"], ["common", "other"]])
+    index = index_of(["common", "rare"], ["common"], ["common", "other"])
     shares, covered = index.match(["common", "rare"])
     assert np.all((shares >= 0) & (shares <= 1))
     assert covered[0] == pytest.approx(1.0)
@@ -37,16 +44,33 @@ def test_shares_are_between_nothing_and_one_and_coverage_is_weighted_by_rarity()
     assert shares[0] > shares[1]
 
 
+def test_scores_are_those_of_a_library_that_only_scores():
+    """bm25s is the oracle: the same corpus, the same parameters, every term of the corpus asked."""
+    dice = random.Random(7)
+    words = [f"w{number}" for number in range(60)]
+    documents = [dice.choices(words, k=dice.randrange(0, 40)) for _ in range(80)]
+    vocabulary = {word: number for number, word in enumerate(words)}
+    oracle = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
+    oracle.index(([[vocabulary[w] for w in each] for each in documents], vocabulary), show_progress=False)
+    index = index_of(*documents)
+    for _ in range(30):
+        asked = dice.sample(words, 5)
+        shares, _covered = index.match(asked)
+        total = sum(index.rarity(word) for word in asked)
+        expected = oracle.get_scores_from_ids([vocabulary[word] for word in asked])
+        assert np.allclose(shares * total, expected, atol=1e-4)
+
+
 def test_a_word_that_no_passage_holds_weighs_as_the_rarest():
-    index = LexicalIndex([["a"], ["b"]])
+    index = index_of(["a"], ["b"])
     _, covered = index.match(["a", "unheard"])
     assert covered[0] < 0.5
 
 
 def test_nothing_indexed_or_nothing_asked_scores_nothing():
-    assert [list(each) for each in LexicalIndex([]).match(["a"])] == [[], []]
-    assert [list(each) for each in LexicalIndex([[], ["a"]]).match([])] == [[0, 0], [0, 0]]
-    assert [list(each) for each in LexicalIndex([[]]).match(["a"])] == [[0], [0]]
+    assert [list(each) for each in index_of().match(["a"])] == [[], []]
+    assert [list(each) for each in index_of([], ["a"]).match([])] == [[0, 0], [0, 0]]
+    assert [list(each) for each in index_of([]).match(["a"])] == [[0], [0]]
 
 
 @pytest.mark.parametrize(

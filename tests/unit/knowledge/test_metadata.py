@@ -22,7 +22,7 @@ def test_later_layers_win_key_by_key_and_keys_are_mapped():
 
 def test_an_undeclared_key_is_kept_and_counted():
     described = metadata.validate({**GOOD, "weight": ("3",), "title": ("T",)}, KEYS)
-    assert described.undeclared_key_count == 1
+    assert described.undeclared_keys == ("weight",)
     assert described.values["weight"] == ("3",)
 
 

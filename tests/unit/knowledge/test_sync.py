@@ -15,6 +15,7 @@ from shared.errors import (
     InvalidRequest,
     NotFound,
     NotReady,
+    ProviderError,
     SyncRunning,
     UnsupportedMedia,
 )
@@ -163,7 +164,7 @@ async def test_one_sync_a_source_at_a_time(desk):
     desk.write("refunds.md", REFUNDS)
     desk.embedder.gate = asyncio.Event()
     first = asyncio.create_task(desk.sync())
-    await until(lambda: bool(desk.service._syncing))
+    await until(lambda: bool(desk.service._writer._syncing))
     with pytest.raises(SyncRunning):
         await desk.sync()
     desk.embedder.gate.set()
@@ -207,6 +208,27 @@ async def test_without_rights_nothing_is_embedded(desk):
     await desk.search("refunds")
     await desk.search("refunds")
     assert desk.embedder.queries == ["refunds"]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        BudgetExhausted("The project's budget has no room.", None),
+        ProviderError("mistral", "The host cannot be reached.", started=False, error_class="unreachable"),
+    ],
+)
+async def test_words_find_what_can_be_found_when_the_question_cannot_be_embedded(desk, failure):
+    desk.write("refunds.md", REFUNDS)
+    desk.write("opening.md", "# Opening hours\n\nThe desk is open from nine to five on working days.\n")
+    await desk.sync()
+    desk.embedder.query_failure = failure
+    found = await desk.search("how are refunds paid?")
+    assert found.sufficient
+    assert found.hits[0].chunk.path == "refunds.md"
+    assert (found.signals["words_only"], found.signals["similarity"]) == (1.0, 0.0)
+    assert not (await desk.search("which planets have rings?")).sufficient
+    desk.embedder.query_failure = None
+    assert "words_only" not in (await desk.search("how are refunds paid?")).signals
 
 
 async def test_a_folder_that_is_missing_or_vanishes_changes_nothing(desk):

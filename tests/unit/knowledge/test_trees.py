@@ -29,7 +29,7 @@ async def test_a_tree_is_accounted_for_file_by_file_and_a_second_sync_embeds_not
     assert len(lines) == sum(summary.files.values()) == TREES[tree]
     refused = {path for path, line in lines.items() if line.status is not FileStatus.INDEXED}
     assert refused == WITHOUT_TEXT.get(tree, set())
-    assert all(lines[path].reason == "it holds no text" for path in refused)
+    assert all(lines[path].reason.startswith("it holds no text") for path in refused)
     assert all(line.chunk_count > 0 for path, line in lines.items() if path not in refused)
     embedded = len(desk.embedder.texts)
     again, summary = await desk.sync(source)

@@ -29,20 +29,22 @@ FILE_STATUS_REJECTED: FileStatus
 FILE_STATUS_SKIPPED: FileStatus
 
 class FileLine(_message.Message):
-    __slots__ = ("path", "status", "chunk_count", "reason", "undeclared_key_count", "moved_from")
+    __slots__ = ("path", "status", "chunk_count", "reason", "undeclared_key_count", "moved_from", "undeclared_keys")
     PATH_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     CHUNK_COUNT_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     UNDECLARED_KEY_COUNT_FIELD_NUMBER: _ClassVar[int]
     MOVED_FROM_FIELD_NUMBER: _ClassVar[int]
+    UNDECLARED_KEYS_FIELD_NUMBER: _ClassVar[int]
     path: str
     status: FileStatus
     chunk_count: int
     reason: str
     undeclared_key_count: int
     moved_from: str
-    def __init__(self, path: _Optional[str] = ..., status: _Optional[_Union[FileStatus, str]] = ..., chunk_count: _Optional[int] = ..., reason: _Optional[str] = ..., undeclared_key_count: _Optional[int] = ..., moved_from: _Optional[str] = ...) -> None: ...
+    undeclared_keys: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, path: _Optional[str] = ..., status: _Optional[_Union[FileStatus, str]] = ..., chunk_count: _Optional[int] = ..., reason: _Optional[str] = ..., undeclared_key_count: _Optional[int] = ..., moved_from: _Optional[str] = ..., undeclared_keys: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SyncProgress(_message.Message):
     __slots__ = ("files_done_count", "files_total_count", "chunks_embedded_count", "chunks_total_count")

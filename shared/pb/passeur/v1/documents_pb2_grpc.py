@@ -110,15 +110,17 @@ class DocumentsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Upsert(self, request, context):
-        """Writes documents to a managed source and indexes them. FAILED_PRECONDITION FOLDER_SOURCE for a folder source.
-        Idempotent: the same content again changes nothing.
+        """Writes documents to a managed source, durably, and indexes them: a line for each, in their order. Idempotent: the
+        same content and metadata again change nothing. At most 100 documents, and 4 MiB in all. INVALID_ARGUMENT names
+        every wrong path or metadata value, and nothing is written; FAILED_PRECONDITION FOLDER_SOURCE for a folder source;
+        ABORTED SYNC_RUNNING while a sync of it runs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Delete(self, request, context):
-        """Removes documents from a managed source. Idempotent; unknown paths are reported, not errors.
+        """Removes documents from a managed source. Idempotent; unknown paths are reported as skipped, not errors. At most 100.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -168,7 +170,9 @@ class DocumentsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Reindex(self, request, context):
-        """Builds with another embedding model beside, verifies, swaps, keeps the old one for rollback.
+        """Builds with another embedding model beside, verifies, swaps, keeps the old one for rollback; without a model, with
+        the one of the settings. Progress counts passages. Syncs of the project are refused meanwhile (ABORTED), answers go
+        on. One that was cut off is called again and embeds only what it had not.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
