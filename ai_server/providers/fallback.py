@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ai_server.providers.breaker import Breaker, BreakerState
 from ai_server.providers.contract import Finished, FinishReason, TextDelta, ToolCallMade
 from ai_server.providers.metered import MeteredGenerator
+from ai_server.providers.patience import FOR_AN_ANSWER, Tries
 from ai_server.providers.registry import EMBEDDED, LAST_RESORT
 from shared import logs
 from shared.errors import BudgetExhausted, InputTooLarge, ProviderCut, ProviderError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ai_server.ledger.contract import Meter, Payer
     from ai_server.providers.contract import GenerationEvent, GenerationRequest
     from ai_server.providers.metered import CallRecord
+    from ai_server.providers.patience import Patience
     from ai_server.providers.registry import ModelChoice, ProviderSet
     from shared.clock import Clock
 
@@ -47,10 +49,15 @@ class Chosen:
 class Chain:
     """An ordered chain that ends in the last resort."""
 
-    def __init__(self, links: Sequence[Link]) -> None:
-        """Take 1 to `LONGEST_CHAIN` links; the last one never fails for lack of money or network."""
+    def __init__(self, links: Sequence[Link], clock: Clock, patience: Patience) -> None:
+        """Take 1 to `LONGEST_CHAIN` links; the last one never fails for lack of money or network.
+
+        `patience` is for the last model before it: where another model can answer now, nobody waits.
+        """
         assert 0 < len(links) <= LONGEST_CHAIN
         self.links = tuple(links)
+        self._clock = clock
+        self._patience = patience
 
     async def stream(
         self,
@@ -62,23 +69,25 @@ class Chain:
     ) -> AsyncGenerator[Chosen | GenerationEvent, None]:
         """Stream one round from the first link that can; a `Chosen` comes before the first event of each attempt.
 
-        `build` makes the request for a link; each attempt has its own reservation, `key/attempt`.
+        `build` makes the request for a link; each attempt has its own reservation, `key/link`, or `key/link/try` from
+        the second try on.
 
         Raises:
             ProviderError: after the first visible token, or when even the last resort failed.
             NotReady: the ledger cannot write.
         """
         passed_over: list[str] = []
-        for attempt, link in enumerate(self.links):
-            last = attempt == len(self.links) - 1
+        for number, link in enumerate(self.links):
+            last = number == len(self.links) - 1
             if not last and not link.breaker.admit():
                 passed_over.append(f"{link.choice.provider}: resting after failures")
                 continue
-            economy = last and attempt > 0
-            yield Chosen(link, economy, tuple(passed_over))
+            yield Chosen(link, last and number > 0, tuple(passed_over))
             visible = False
             try:
-                events = link.generator.generate(build(link), key=f"{key}/{attempt}", payer=payer, operation=operation)
+                patient = number == len(self.links) - 2
+                own = _Call(build(link), f"{key}/{number}", payer, operation)
+                events = self._tried(link, own) if patient else own.made_by(link, 1)
                 async with aclosing(_watched(link, events)) as watched:
                     async for event in watched:
                         visible = visible or isinstance(event, (TextDelta, ToolCallMade))
@@ -90,6 +99,35 @@ class Chain:
                 LOG.info("fallback", provider=link.choice.provider, model=link.choice.model, reason=error.reason)
             else:
                 return
+
+    async def _tried(self, link: Link, call: _Call) -> AsyncGenerator[GenerationEvent, None]:
+        """Stream from one link, again where a passing failure came before anything began."""
+        tries = Tries(self._patience, self._clock)
+        for number in range(1, self._patience.tries + 1):
+            try:
+                async with aclosing(call.made_by(link, number)) as events:
+                    async for event in events:
+                        yield event
+            except ProviderError as error:
+                if not await tries.again_after(error):
+                    raise
+            else:
+                return
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One round as one link is asked for it."""
+
+    request: GenerationRequest
+    key: str
+    payer: Payer
+    operation: str
+
+    def made_by(self, link: Link, number: int) -> AsyncGenerator[GenerationEvent, None]:
+        """Make the call; `number` counts its tries from 1."""
+        key = self.key if number == 1 else f"{self.key}/{number}"
+        return link.generator.generate(self.request, key=key, payer=self.payer, operation=self.operation)
 
 
 async def _watched(link: Link, events: AsyncGenerator[GenerationEvent, None]) -> AsyncGenerator[GenerationEvent, None]:
@@ -133,8 +171,10 @@ class Chains:
         meter: Meter,
         clock: Clock,
         observe: Callable[[CallRecord], None],
+        patience: Patience = FOR_AN_ANSWER,
     ) -> None:
         """Take what every link shares."""
+        self._patience = patience
         self._providers = providers
         self._meter = meter
         self._clock = clock
@@ -145,7 +185,7 @@ class Chains:
     def chain(self, choices: Sequence[ModelChoice]) -> Chain:
         """Make the chain of an assistant; the last resort is added where it is not last already."""
         ordered = [each for each in choices if each != LAST_RESORT]
-        return Chain([self._link(each) for each in (*ordered, LAST_RESORT)])
+        return Chain([self._link(each) for each in (*ordered, LAST_RESORT)], self._clock, self._patience)
 
     def breaker(self, provider: str) -> Breaker:
         """Return a provider's breaker."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from ai_server.ledger.contract import Payer, Quote
 from ai_server.providers.contract import Finished, UsageReport
+from ai_server.providers.patience import FOR_A_QUESTION, FOR_DOCUMENTS, Tries
 from shared import logs
 from shared.errors import InputTooLarge, NotReady, ProviderError
 
@@ -357,20 +358,35 @@ class MeteredEmbedder:
 
     async def embed_query(self, text: str, spending: Spender) -> NDArray[np.float32]:
         """Embed one question, (dimension,)."""
-        vectors = await self._call([text], "query", spending, 0)
+        vectors = await self._tried([text], "query", spending, 0)
         return vectors[0]
 
     async def embed_documents(self, texts: Sequence[str], spending: Spender) -> NDArray[np.float32]:
         """Embed any number of texts, (n, dimension), batch by batch, each admitted by itself."""
         size = self.provider.max_batch
         batches = [
-            await self._call(texts[start : start + size], "document", spending, start // size)
+            await self._tried(texts[start : start + size], "document", spending, start // size)
             for start in range(0, len(texts), size)
         ]
         return np.concatenate(batches) if batches else np.empty((0, self.dimension), dtype=np.float32)
 
-    async def _call(
+    async def _tried(
         self, texts: Sequence[str], kind: Literal["query", "document"], spending: Spender, batch: int
+    ) -> NDArray[np.float32]:
+        """Embed one batch, again where a passing failure came before anything began."""
+        patience = FOR_A_QUESTION if kind == "query" else FOR_DOCUMENTS
+        tries = Tries(patience, self._clock)
+        key = f"{spending.key}/{batch}"
+        for number in range(1, patience.tries + 1):
+            try:
+                return await self._call(texts, kind, spending, key if number == 1 else f"{key}/{number}")
+            except ProviderError as error:
+                if not await tries.again_after(error):
+                    raise
+        raise AssertionError("the last try raises")
+
+    async def _call(
+        self, texts: Sequence[str], kind: Literal["query", "document"], spending: Spender, key: str
     ) -> NDArray[np.float32]:
         counted = await self._tokenizer.count_texts(texts)
         quote = Quote(
@@ -382,7 +398,6 @@ class MeteredEmbedder:
             ceiling_nanousd=self._pricing.ceiling(counted.tokens, 0),
             metered=self._pricing.metered,
         )
-        key = f"{spending.key}/{batch}"
         payer = Payer(spending.project_id, spending.assistant, spending.user)
         account: _Account | None = None
         try:

@@ -10,7 +10,7 @@ from tests.fakes.embedder import DIMENSION, word_vector
 
 
 class ScriptedEmbedding:
-    """Implements `EmbeddingProvider`; raises `failure` when it is set, and counts batches."""
+    """Implements `EmbeddingProvider`; raises `failure` when it is set, else each of `failures` once; counts batches."""
 
     name = "fake"
     model = "words"
@@ -20,6 +20,7 @@ class ScriptedEmbedding:
     def __init__(self) -> None:
         self.batches: list[int] = []
         self.failure: Exception | None = None
+        self.failures: list[Exception] = []
 
     async def initialize(self) -> None:
         if self.failure is not None:
@@ -32,4 +33,6 @@ class ScriptedEmbedding:
         self.batches.append(len(texts))
         if self.failure is not None:
             raise self.failure
+        if self.failures:
+            raise self.failures.pop(0)
         return Embeddings(np.stack([word_vector(each) for each in texts]), Usage(input=len(texts)))

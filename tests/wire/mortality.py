@@ -111,7 +111,7 @@ async def worker(numbers: asyncio.Queue[int], chain: Chain, outcome: Outcome) ->
 
 
 async def reaper(simulator: Simulator, clock: ManualClock, turns: int, outcome: Outcome) -> None:
-    """Kill and revive one provider after the other as turns go by, then all of them together."""
+    """Kill and revive one provider after the other as turns go by, then all of them together; ends when cancelled."""
     groups: list[set[str]] = [{victim.family} for victim in VICTIMS]
     groups += [{OPENAI.family, GEMINI.family}, {victim.family for victim in VICTIMS}, set()]
     span = max(1, turns // (2 * len(groups)))
@@ -121,8 +121,14 @@ async def reaper(simulator: Simulator, clock: ManualClock, turns: int, outcome: 
         simulator.down = group
         target = (index + 1) * span
         while outcome.turns < target:
-            clock.advance(0.5)
-            await asyncio.sleep(0.01)
+            await _pass_time(clock)
+    while True:
+        await _pass_time(clock)
+
+
+async def _pass_time(clock: ManualClock) -> None:
+    clock.advance(0.5)
+    await asyncio.sleep(0.01)
 
 
 async def audit(till: Till, simulator: Simulator, outcome: Outcome) -> None:

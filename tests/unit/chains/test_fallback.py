@@ -8,10 +8,9 @@ from ai_server.providers.breaker import FAILURES_TO_OPEN, FIRST_REST_S, LONGEST_
 from ai_server.providers.contract import Finished, FinishReason, GenerationRequest, TextDelta
 from ai_server.providers.fallback import Chains, Chosen
 from ai_server.providers.registry import LAST_RESORT, ModelChoice
-from shared.clock import SystemClock
 from shared.errors import ProviderCut, ProviderOverloaded, ProviderRefused
 from tests.fakes.ai_server import provider_set
-from tests.fakes.clock import ManualClock
+from tests.fakes.clock import HurriedClock, ManualClock
 from tests.fakes.generation import ScriptedGenerator, saying
 from tests.unit.chains.test_metered import PAYER, Purse
 
@@ -23,7 +22,7 @@ REFUSED = ProviderRefused("x", "policy", started=False, error_class="policy")
 async def chain_of(*generators, purse=None, clock=None):
     purse = purse or await Purse().open()
     chains = Chains(
-        provider_set(*generators), meter=purse.meter, clock=clock or SystemClock(), observe=purse.records.append
+        provider_set(*generators), meter=purse.meter, clock=clock or HurriedClock(), observe=purse.records.append
     )
     return purse, chains, chains.chain([ModelChoice(each.name, "m") for each in generators])
 
@@ -97,12 +96,12 @@ async def test_an_answer_that_thinking_ate_hands_over_and_says_nothing_against_t
 async def test_a_provider_that_keeps_failing_rests_and_comes_back_by_one_probe():
     clock = ManualClock()
     well: list[object] = []
-    one = ScriptedGenerator(lambda _: saying("back") if well else [BUSY], name="one")
+    one = ScriptedGenerator(lambda _: saying("back") if well else [CUT], name="one")
     _, chains, chain = await chain_of(one, clock=clock)
     for number in range(FAILURES_TO_OPEN + 2):
         await run(chain, key=f"t/{number}")
     assert len(one.requests) == FAILURES_TO_OPEN
-    assert dict(chains.resting()) == {"one": "x: busy"}
+    assert dict(chains.resting()) == {"one": "x: cut"}
     clock.advance(FIRST_REST_S)
     await run(chain, key="t/probe")
     assert len(one.requests) == FAILURES_TO_OPEN + 1

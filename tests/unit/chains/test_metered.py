@@ -15,11 +15,13 @@ from ai_server.ledger.service import Ledger
 from ai_server.providers import metered
 from ai_server.providers.contract import Finished, FinishReason, GenerationRequest, TextDelta, UsageReport
 from ai_server.providers.metered import EVENTS_AHEAD, MeteredEmbedder, MeteredGenerator
+from ai_server.providers.patience import FOR_A_QUESTION
 from ai_server.providers.registry import ProviderBundle
 from ai_server.storage.contract import Period, ReservationState, ScopeKind
 from shared.clock import SystemClock
 from shared.errors import BudgetExhausted, InputTooLarge, ProviderCut, ProviderOverloaded
 from shared.usage import Usage
+from tests.fakes.clock import HurriedClock
 from tests.fakes.embedding import ScriptedEmbedding
 from tests.fakes.generation import FixedTokenizer, FlatPricing, ScriptedGenerator, saying
 from tests.fakes.state_store import MemoryStateStore
@@ -251,7 +253,7 @@ async def test_a_failed_embedding_is_voided_if_it_did_not_start():
     provider = ScriptedEmbedding()
     provider.failure = ProviderOverloaded("fake", "busy", started=False, error_class="overloaded")
     bundle = ProviderBundle(None, provider, FixedTokenizer(10), FlatPricing())
-    embedder = MeteredEmbedder(bundle, meter=purse.meter, clock=SystemClock(), observe=purse.records.append)
+    embedder = MeteredEmbedder(bundle, meter=purse.meter, clock=HurriedClock(), observe=purse.records.append)
     with pytest.raises(ProviderOverloaded):
         await embedder.embed_query("text", Spending("demo", "documents", "", "turn/0"))
-    assert purse.ends == [(VOIDED, None, False)]
+    assert purse.ends == [(VOIDED, None, False)] * FOR_A_QUESTION.tries
