@@ -32,6 +32,7 @@ CONTRACTS = "contracts/"
 GATEWAY = "integration/gateway/"
 SUPPORT = "integration/gateway/support/"
 SYNC = "unit/knowledge/test_sync.py::"
+REINDEXING = "unit/knowledge/test_reindexing.py::"
 
 BEHAVIOURS = (
     # ---------------------------------------------------------------- the turn
@@ -234,6 +235,19 @@ BEHAVIOURS = (
         "P7",
         "wire/test_billing_matrix.py::test_the_ledger_is_the_invoice_or_flagged",
     ),
+    _b(
+        "tries",
+        "Another try is bounded and jittered, and never made of what may have begun or would be refused again",
+        "P11, S A10",
+        "unit/chains/test_patience.py::test_a_passing_failure_is_tried_again_after_growing_varied_waits",
+        "unit/chains/test_patience.py::test_what_may_have_begun_or_would_be_refused_again_is_sent_once",
+    ),
+    _b(
+        "words-only",
+        "A question that cannot be embedded is searched for by words alone",
+        "I3",
+        "unit/knowledge/test_sync.py::test_words_find_what_can_be_found_when_the_question_cannot_be_embedded",
+    ),
     # ---------------------------------------------------------------- documents
     _b(
         "every-file-a-line",
@@ -279,6 +293,43 @@ BEHAVIOURS = (
         "An index made by another model is refused with the remedy",
         "S C14",
         SYNC + "test_another_model_refuses_with_the_remedy_until_it_is_set_back",
+        REINDEXING + "test_another_model_in_the_settings_is_refused_at_start_and_the_command_is_named",
+    ),
+    _b(
+        "model-change",
+        "A change of model goes on answering, is proved before it serves, and can be undone without old rights",
+        "I5",
+        REINDEXING + "test_a_model_is_changed_while_answers_go_on_and_changed_back",
+        REINDEXING + "test_nothing_that_does_not_prove_true_is_swapped_in",
+        REINDEXING + "test_rights_that_were_narrowed_since_hold_after_a_rollback",
+    ),
+    _b(
+        "managed-documents",
+        "A sent document is durable with its own rights, whatever happens in between",
+        "I5",
+        "unit/knowledge/test_managed.py::test_a_document_is_written_indexed_changed_and_removed",
+        "unit/knowledge/test_managed.py::test_a_death_at_any_step_leaves_one_version_whole_with_its_own_rights",
+        "unit/knowledge/test_managed.py::test_a_path_that_is_not_plainly_inside_is_refused_and_nothing_is_written",
+    ),
+    _b(
+        "shared-index",
+        "Of several servers one changes documents at a time, and the others follow within five seconds",
+        "I5",
+        "unit/knowledge/test_sharing.py::test_one_syncs_and_the_others_are_refused_until_it_ends",
+        "unit/knowledge/test_sharing.py::test_what_one_server_synced_the_other_answers_within_five_seconds",
+    ),
+    _b(
+        "damaged-index",
+        "A truncated index is put aside and built again from the documents",
+        "S C10",
+        "integration/knowledge/test_index_child.py"
+        "::test_a_truncated_index_is_put_aside_at_the_next_start_and_built_again_from_the_documents",
+    ),
+    _b(
+        "bad-input",
+        "A folder of everything bad costs the good files nothing",
+        "I5",
+        "unit/knowledge/test_bad_input.py::test_a_folder_of_everything_bad_costs_the_good_files_nothing",
     ),
     _b(
         "gate",
