@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from gateway.identity.limits import Rate
+from gateway.identity.projects import Project
 from gateway.storage.contract import NewEvent
 from gateway.web.services import LimitSettings, Services
 from tests.fakes.assistant import ScriptedAssistant
-from tests.fakes.gateway import open_services, serving
+from tests.fakes.gateway import DEMO, open_services, serving
 from tests.sse_parser import Event, SseParser
 from tests.torture import shim
 
@@ -25,15 +26,18 @@ PIECE = 65_536
 class Rig:
     """One gateway on a scratch folder that can be ended and started again."""
 
-    def __init__(self, folder: Path, assistant: ScriptedAssistant) -> None:
+    def __init__(self, folder: Path, assistant: ScriptedAssistant, projects: Sequence[Project] = (DEMO,)) -> None:
         self.folder = folder
+        self.projects = projects
         self.assistant = assistant
         self.services: Services
         self.port = 0
         self._stack = AsyncExitStack()
 
     async def start(self) -> None:
-        self.services = await self._stack.enter_async_context(open_services(self.folder, self.assistant, limits=LIMITS))
+        self.services = await self._stack.enter_async_context(
+            open_services(self.folder, self.assistant, limits=LIMITS, projects=self.projects)
+        )
         url = await self._stack.enter_async_context(serving(self.services))
         self.port = int(url.rpartition(":")[2])
 
@@ -55,10 +59,10 @@ class Rig:
 
 
 @asynccontextmanager
-async def rig(assistant: ScriptedAssistant | None = None) -> AsyncIterator[Rig]:
+async def rig(assistant: ScriptedAssistant | None = None, projects: Sequence[Project] = (DEMO,)) -> AsyncIterator[Rig]:
     """Run a gateway while the block runs."""
     folder = shim.scratch()
-    made = Rig(folder, assistant or ScriptedAssistant())
+    made = Rig(folder, assistant or ScriptedAssistant(), projects)
     await made.start()
     try:
         yield made
@@ -113,10 +117,13 @@ class RawStream:
         return rest[:length]
 
 
-async def open_raw(port: int, path: str, *headers: str, method: str = "GET", body: str = "") -> RawStream:
-    """Send one request on a connection of its own."""
+async def open_raw(
+    port: int, path: str, *headers: str, method: str = "GET", body: str = "", host: str | None = None
+) -> RawStream:
+    """Send one request on a connection of its own; `host` is the name that it claims to have called."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
-    sent = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", *headers]
+    called = f"127.0.0.1:{port}" if host is None else host
+    sent = [f"{method} {path} HTTP/1.1", f"Host: {called}", *headers]
     if body:
         sent += ["Content-Type: application/json", f"Content-Length: {len(body.encode())}"]
     writer.write("\r\n".join([*sent, "", body]).encode())
