@@ -15,7 +15,7 @@ CALL_SITES = {
     ("providers/metered.py", "self.provider.embed(texts, kind, call.permit)"),
     (
         "providers/fallback.py",
-        "link.generator.generate(build(link), key=f'{key}/{attempt}', payer=payer, operation=operation)",
+        "link.generator.generate(self.request, key=key, payer=self.payer, operation=self.operation)",
     ),
 }
 """Answers, tool rounds, summaries and fallback attempts pass the third, which leads to the first; embeddings of queries
