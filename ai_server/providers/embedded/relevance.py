@@ -92,7 +92,7 @@ def _of_passage(
             continue
         parts = sentences(block.text) if block.kind is Kind.PARAGRAPH else [block.text]
         for position, text in enumerate(parts):
-            words = _coverage(question, rarity, stems(text))
+            words = _words(block.kind, question, rarity, text)
             # Nobody measured how close a sent file's sentences are: the words in common stand for it.
             meaning = words if is_file else _meaning(passage, text)
             if is_file and words + lead / HEADING < ATTACHED_SHARE:
@@ -103,6 +103,14 @@ def _of_passage(
             else:
                 found.append(Candidate(index, number, position, text, meaning, words, lead, score))
     return found
+
+
+def _words(kind: Kind, question: frozenset[str], rarity: dict[str, float], text: str) -> float:
+    """Weigh the words in common. A table or a code sample answers by one of its lines: all of them together hold words
+    of any question.
+    """
+    parts = text.split("\n") if kind in {Kind.TABLE, Kind.CODE} else [text]
+    return max(_coverage(question, rarity, stems(part)) for part in parts)
 
 
 def _meaning(passage: Passage, text: str) -> float:

@@ -83,6 +83,15 @@ def test_a_code_sample_is_never_cut_and_its_marker_stands_below_it():
     assert ask("What do I run to start?", passage(text)).endswith("```\nmake run\n\nmake stop\n```\n\n[[c:000001]]")
 
 
+def test_a_table_that_holds_all_the_words_in_different_rows_does_not_beat_the_sentence_that_says_it():
+    rows = ("Option | Meaning", "APP_LANG | language of the page", "MAIL_FROM | sender of a reset")
+    more = ("CACHE_TIME | minutes that a password is kept", "AUTH_METHOD | how a person signs in")
+    table = "\n".join(f"| {row} |" for row in (*rows, *more))
+    prose = "The language is changed in the profile. A person resets the password by the link on the sign-in page."
+    answer = ask("How does a person reset the password?", passage(table, number=1), passage(prose, number=2))
+    assert answer.index("A person resets the password by the link") < (answer + "CACHE_TIME").index("CACHE_TIME")
+
+
 def test_rows_of_cells_become_a_table_again():
     text = "Prices for each plan:\nPlan | Price\nFree | 0\nTeam | 12"
     said = ask("What is the price of the Team plan?", passage(text))
