@@ -76,6 +76,10 @@ class _Assistant(_Table):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
 
 
+class _Intents(_Table):
+    providers: Annotated[tuple[_Choice, ...], Field(min_length=1, max_length=LONGEST_CHAIN - 1)]
+
+
 class _Project(_Table):
     languages: Annotated[tuple[Language, ...], Field(min_length=1)]
     language_filters: bool = False
@@ -85,6 +89,7 @@ class _Project(_Table):
     embedding: _Choice
     budgets: Annotated[tuple[BudgetTable, ...], Field(max_length=MOST_BUDGETS)] = ()
     connectors: Annotated[tuple[ConnectorTable, ...], Field(max_length=MOST_CONNECTORS)] = ()
+    intents: _Intents | None = None
 
     @model_validator(mode="after")
     def _hangs_together(self) -> _Project:
@@ -174,6 +179,7 @@ def load_project(file: Path, managed_root: Path) -> Project:
         budgets=tuple(each.domain() for each in table.budgets),
         prompts=_prompts(file.parent / "prompts"),
         connectors=_connectors(file, table),
+        intent_chain=tuple(each.domain() for each in table.intents.providers) if table.intents else (),
     )
 
 

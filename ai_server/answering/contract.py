@@ -51,7 +51,9 @@ class PromptOverride:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One tenant as its file says. `prompts` is keyed by (prompt name, language)."""
+    """One tenant as its file says. `prompts` is keyed by (prompt name, language). `intent_chain` are the models that
+    choose a service where the rules would ask; empty: none is called for that.
+    """
 
     project_id: str
     languages: tuple[str, ...]
@@ -62,6 +64,11 @@ class Project:
     budgets: tuple[BudgetSeed, ...]
     prompts: Mapping[tuple[str, str], PromptOverride]
     connectors: tuple[ConnectorSpec, ...] = ()
+    intent_chain: tuple[ModelChoice, ...] = ()
+
+    def generating(self) -> tuple[ModelChoice, ...]:
+        """List the models that may generate something for it."""
+        return (*(choice for each in self.assistants.values() for choice in each.chain), *self.intent_chain)
 
 
 # ---------------------------------------------------------------- what is asked

@@ -20,6 +20,7 @@ from ai_server.answering.contract import (
 )
 from ai_server.answering.greeting import is_greeting
 from ai_server.answering.intent import plain_intent
+from ai_server.answering.intent_choice import Choice
 from ai_server.answering.language import turn_language
 from ai_server.answering.markers import CitedText
 from ai_server.answering.prompt import Draft
@@ -129,7 +130,7 @@ class AnswerWork:
         with self._timed(turn, StepKind.INTENT):
             if self._is_greeting():
                 return self._say_kindly(turn, texts.GREETING)
-            detection = await self._detected()
+            detection = await self._chosen(turn, await self._detected())
             intent = self.record.intent = detection.intent
         if detection.confidence is Confidence.MEDIUM:
             return replace(self._result(Outcome.CLARIFY_CONNECTOR), candidates=detection.candidates)
@@ -182,6 +183,14 @@ class AnswerWork:
             self.record.language,
             contexts=asked.contexts,
         )
+
+    async def _chosen(self, turn: Turn, detection: Detection) -> Detection:
+        """Where the person would be asked, let the project's model choose first, if it has one."""
+        models = self._project.intent_chain
+        if detection.confidence is not Confidence.MEDIUM or not models:
+            return detection
+        choice = Choice(self._asked.question, self.record.language, detection)
+        return await choice.made(self._tools.chains.chain(models), key=f"{turn.turn_id}/intent", payer=self._payer())
 
     async def _search_service(self, turn: Turn, intent: Intent) -> FailedSearch | None:
         """Make what a service finds the sources of the turn; nothing found: what may be tried instead."""

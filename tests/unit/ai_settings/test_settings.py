@@ -7,6 +7,7 @@ import pytest
 from ai_server import projects, settings
 from ai_server.answering.contract import Mode
 from ai_server.ledger.model import BudgetSeed
+from ai_server.providers.contract import Thinking
 from ai_server.providers.registry import ModelChoice
 from ai_server.storage.contract import BudgetScope, Period, ScopeKind
 from shared.errors import SettingsError
@@ -193,3 +194,13 @@ def test_projects_may_seed_the_same_global_budget_and_not_two_different_ones(tmp
     project(tmp_path, GOOD + EVERYTHING.replace("500", "50"), "three")
     told = faults_of(lambda: projects.load_projects(tmp_path, tmp_path))
     assert "the projects one and three seed the monthly global budget" in told
+
+
+def test_the_models_that_choose_a_service_are_named_by_the_project_and_checked_with_the_others(tmp_path):
+    choosing = '[intents]\nproviders = [{ provider = "mistral", model = "small", thinking = "off" }]\n'
+    read = project(tmp_path, GOOD + choosing)
+    assert read.intent_chain == (ModelChoice("mistral", "small", Thinking.OFF),)
+    assert [each.model for each in read.generating()] == ["m", "extractive", "small"]
+    assert project(tmp_path, project_id="plain").intent_chain == ()
+    with pytest.raises(SettingsError):
+        project(tmp_path, GOOD + "[intents]\nproviders = []\n", project_id="empty")
