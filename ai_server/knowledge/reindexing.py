@@ -7,7 +7,7 @@ passage finds by its own vector may be swapped in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ai_server.knowledge import chunking, snapshot
@@ -49,6 +49,7 @@ class Copy:
     """Called before each write: raises when another server may write."""
     embedded: int = 0
     reused: int = 0
+    _pages: int = 0
     _entries: list[Entry] = field(default_factory=list)
 
     async def run(self, generation: int) -> AsyncGenerator[SyncProgress, None]:
@@ -86,7 +87,9 @@ class Copy:
         vectors = await self.index.recall(plan.embedder.fingerprint, list({name for _, name in pairs}))
         self.reused += sum(name in vectors for _, name in pairs)
         wanted = {name: (_embedded_text(chunk), chunk.text) for chunk, name in pairs}
-        async for made in embed_missing(self.index, plan.embedder, wanted, vectors, plan.spending):
+        self._pages += 1
+        spending = replace(plan.spending, key=f"{plan.spending.key}/{self._pages}")
+        async for made in embed_missing(self.index, plan.embedder, wanted, vectors, spending):
             self.embedded += made
             yield
         self.check()

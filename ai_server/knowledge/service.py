@@ -14,6 +14,7 @@ import structlog
 
 from ai_server.knowledge import documents, gate, ranking
 from ai_server.knowledge import language as languages
+from ai_server.knowledge.changes import Changes, Means
 from ai_server.knowledge.contract import (
     DocumentEntry,
     FileStatus,
@@ -27,9 +28,10 @@ from ai_server.knowledge.lexical import terms
 from ai_server.knowledge.library import Library
 from ai_server.knowledge.loaders.model import Rejected
 from ai_server.knowledge.parsing import ChildParser
+from ai_server.knowledge.remodelling import Remodeller
 from ai_server.knowledge.sources import SourceBook
 from ai_server.knowledge.upkeep import Upkeep
-from ai_server.knowledge.writing import Means, Writer
+from ai_server.knowledge.writing import Writer
 from shared.errors import (
     InvalidRequest,
     NotFound,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ai_server.knowledge.changes import MakeEmbedder
     from ai_server.knowledge.contract import (
         Chunk,
         Embedder,
@@ -60,7 +63,6 @@ if TYPE_CHECKING:
     from ai_server.knowledge.loaders.model import Loaded
     from ai_server.knowledge.managed import ManagedDocument
     from ai_server.knowledge.parsing import Parser
-    from ai_server.knowledge.writing import MakeEmbedder
     from ai_server.storage.contract import DocumentRow, IndexRegistry, IndexRow
     from shared.clock import Clock
 
@@ -115,16 +117,12 @@ class KnowledgeService:
         self._query_vectors: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
         leases = SyncLeases(registry, clock, shared=shared)
         self._upkeep = Upkeep(self._index, self._libraries, leases, clock)
-        means = Means(
-            self._index,
-            registry,
-            self._parser,
-            SourceBook(data_dir / "index" / "sources.json"),
-            leases,
-            clock,
-            make_embedder or _settings_alone,
+        means = Means(self._index, registry, leases, clock, make_embedder or _settings_alone)
+        self._changes = Changes(self._libraries, means)
+        self._writer = Writer(
+            self._changes, self._parser, SourceBook(data_dir / "index" / "sources.json"), self._upkeep
         )
-        self._writer = Writer(self._libraries, means, self._upkeep)
+        self._remodeller = Remodeller(self._changes, self._upkeep)
         self._shared = shared
         self._started = False
         self._starting = asyncio.Lock()
@@ -145,7 +143,7 @@ class KnowledgeService:
                 raise
             self._started = True
             self._upkeep.settle()
-            self._upkeep.watch(self._writer.put_back, self._writer.refresh if self._shared else None)
+            self._upkeep.watch(self._writer.put_back, self._changes.refresh if self._shared else None)
 
     async def close(self) -> None:
         """Stop watching and end the child; idempotent."""
@@ -290,14 +288,14 @@ class KnowledgeService:
                 yield event
 
     async def reindex(self, project_id: str, provider: str, model: str) -> AsyncGenerator[SyncEvent, None]:
-        """Build with another embedding model beside, and swap; see `Writer.reindex`."""
-        async with aclosing(self._writer.reindex(project_id, provider, model)) as events:
+        """Build with another embedding model beside, and swap; see `Remodeller.reindex`."""
+        async with aclosing(self._remodeller.reindex(project_id, provider, model)) as events:
             async for event in events:
                 yield event
 
     async def rollback(self, project_id: str) -> IndexRow:
-        """Return to what the last change of model kept; see `Writer.rollback`."""
-        return await self._writer.rollback(project_id)
+        """Return to what the last change of model kept; see `Remodeller.rollback`."""
+        return await self._remodeller.rollback(project_id)
 
     async def calibrate(
         self, project_id: str, questions: Sequence[tuple[str, bool]], max_lost_share: float, spending: Spending
@@ -322,13 +320,13 @@ class KnowledgeService:
         found = gate.calibrate(library.gate, asked[True], asked[False], max_lost_share)
         if library.row.fingerprint != fingerprint:
             raise NotReady("The embedding model was changed meanwhile: calibrate again.")
-        await self._writer.calibrated(project_id, found.gate.dump())
+        await self._changes.calibrated(project_id, found.gate.dump())
         return found
 
     # ---------------------------------------------------------------- inside
 
     def _library(self, project_id: str) -> Library:
-        return self._writer.library(project_id)
+        return self._changes.library(project_id)
 
     async def _query_vector_if_possible(
         self, library: Library, query: str, spending: Spending

@@ -53,7 +53,7 @@ class Upkeep:
         """Readiness now."""
         return self._state
 
-    def watch(self, put_back: Callable[[], Awaitable[None]], refresh: Callable[[], Awaitable[None]] | None) -> None:
+    def watch(self, put_back: Callable[[], Awaitable[None]], refresh: Callable[[], Awaitable[bool]] | None) -> None:
         """Look after the index from now on.
 
         `put_back` indexes again what the durable index lost; `refresh` takes over what other servers published, None
@@ -129,7 +129,7 @@ class Upkeep:
         self._state = KnowledgeState(state, reason, since)  # pyright: ignore[reportArgumentType]
 
     async def _watch(
-        self, put_back: Callable[[], Awaitable[None]], refresh: Callable[[], Awaitable[None]] | None
+        self, put_back: Callable[[], Awaitable[None]], refresh: Callable[[], Awaitable[bool]] | None
     ) -> None:
         """Notice that the index is gone, bring it back, take over from others, and put back what was lost."""
         away = False
@@ -143,8 +143,8 @@ class Upkeep:
                 if gone or away:
                     away = False
                     await self._heal()
-                if refresh is not None:
-                    await refresh()
+                if refresh is not None and await refresh():
+                    self.settle()
                 if any(library.lost for library in self._libraries.values()):
                     await put_back()
                     if any(library.lost for library in self._libraries.values()):

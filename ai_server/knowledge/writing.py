@@ -1,94 +1,58 @@
-"""Everything that changes what the index holds of a project: one change at a time, each published when it is whole."""
+"""Documents into the index and out of it: syncs, managed documents, rebuilding."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from ai_server.knowledge.contract import FileLine, FileStatus, Spending, SyncSummary
+from ai_server.knowledge.contract import FileLine, FileStatus, SyncSummary
 from ai_server.knowledge.durable import IndexLost
 from ai_server.knowledge.managed import ManagedFolder, check_paths, violations
-from ai_server.knowledge.reindexing import Copy, Plan
 from ai_server.knowledge.sync import SourceSync, SyncTools
-from ai_server.storage.contract import IndexRow, KeptIndex
-from shared.errors import FolderSource, InvalidRequest, NotFound, NothingKept, NotReady, SyncRunning
+from shared.errors import FolderSource, InvalidRequest, NotFound, SyncRunning
 from shared.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping, Sequence
     from typing import Any
 
-    from ai_server.knowledge.contract import Embedder, SourceSpec, SyncEvent
-    from ai_server.knowledge.durable import DurableIndex
-    from ai_server.knowledge.leases import SyncLeases
-    from ai_server.knowledge.library import Library
+    from ai_server.knowledge.changes import Changes
+    from ai_server.knowledge.contract import SourceSpec, SyncEvent
     from ai_server.knowledge.managed import ManagedDocument
     from ai_server.knowledge.parsing import Parser
     from ai_server.knowledge.sources import SourceBook
     from ai_server.knowledge.upkeep import Upkeep
-    from ai_server.storage.contract import IndexRegistry
-    from shared.clock import Clock
 
 WAITING_LIMIT: Final = 64
 """Most calls that may wait to write to one managed source."""
 CLOSE_SECONDS: Final = 10.0
 """Longest that the end of the process waits for documents that are being written."""
 
-MakeEmbedder: TypeAlias = "Callable[[str, str], Awaitable[Embedder]]"
-"""Makes the metered embedder of another model: (provider, model)."""
-
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What changes are made with."""
-
-    index: DurableIndex
-    registry: IndexRegistry
-    parser: Parser
-    book: SourceBook
-    leases: SyncLeases
-    clock: Clock
-    make_embedder: MakeEmbedder
-
-
 class Writer:
-    """Syncs, managed documents, rebuilding, and changes of the embedding model."""
+    """Changes what the index holds of documents; each change is published when it is whole."""
 
-    def __init__(self, libraries: Mapping[str, Library], means: Means, upkeep: Upkeep) -> None:
-        """Take what it works on; nothing is changed yet."""
-        self._libraries = libraries
-        self._means = means
+    def __init__(self, changes: Changes, parser: Parser, book: SourceBook, upkeep: Upkeep) -> None:
+        """Take what it works with; nothing is changed yet."""
+        self._changes = changes
+        self._means = changes.means
+        self._parser = parser
+        self._book = book
         self._upkeep = upkeep
-        self._settled = {project_id: library.embedder for project_id, library in libraries.items()}
-        self._syncing: set[tuple[str, str]] = set()
-        self._whole: set[str] = set()
         self._turns: dict[tuple[str, str], asyncio.Lock] = {}
         self._waiting: Counter[tuple[str, str]] = Counter()
         self._running: set[asyncio.Future[Sequence[FileLine]]] = set()
 
-    def library(self, project_id: str) -> Library:
-        """Find a project.
-
-        Raises:
-            NotFound: there is none.
-        """
-        library = self._libraries.get(project_id)
-        if library is None:
-            raise NotFound(f"No project `{project_id}` here.")
-        return library
-
     def sources(self, project_id: str) -> Mapping[str, SourceSpec]:
         """Sources by id: those of the settings, then those that were given with a sync."""
-        declared = {source.source_id: source for source in self.library(project_id).project.sources}
-        return {**{source.source_id: source for source in self._means.book.of(project_id)}, **declared}
+        declared = {source.source_id: source for source in self._changes.library(project_id).project.sources}
+        return {**{source.source_id: source for source in self._book.of(project_id)}, **declared}
 
     def source(self, project_id: str, source_id: str) -> SourceSpec:
         """Find a source that was declared, or given with an earlier sync.
@@ -105,9 +69,9 @@ class Writer:
 
     async def sync(self, project_id: str, source: SourceSpec) -> AsyncGenerator[SyncEvent, None]:
         """Bring the index in line with a folder; see `Knowledge.sync`."""
-        self.library(project_id).ready()
+        self._changes.library(project_id).ready()
         async with (
-            self._changing(project_id, source.source_id),
+            self._changes.held(project_id, source.source_id),
             aclosing(self._sync(project_id, source, None)) as events,
         ):
             async for event in events:
@@ -130,7 +94,7 @@ class Writer:
         faults = violations(sent)
         if faults:
             raise InvalidRequest(faults)
-        self.library(project_id).ready()
+        self._changes.library(project_id).ready()
         folder = ManagedFolder(source.root)
 
         async def write() -> Sequence[FileLine]:
@@ -151,7 +115,7 @@ class Writer:
         """
         source = self._managed(project_id, source_id)
         check_paths(paths, "paths")
-        self.library(project_id).ready()
+        self._changes.library(project_id).ready()
         folder = ManagedFolder(source.root)
 
         async def remove() -> Sequence[FileLine]:
@@ -172,9 +136,9 @@ class Writer:
 
     async def rebuild(self, project_id: str) -> AsyncGenerator[SyncEvent, None]:
         """Build the durable index anew from the documents, source by source; answers go on from the snapshot."""
-        library = self.library(project_id)
+        library = self._changes.library(project_id)
         snapshot = library.ready()
-        async with self._changing(project_id):
+        async with self._changes.held(project_id):
             await self._means.index.drop(library.row.collection)
             await self._means.index.prepare(library.row.collection)
             library.lost = set(snapshot.rows)
@@ -186,7 +150,7 @@ class Writer:
 
     async def put_back(self) -> None:
         """Index again what the durable index lost, from the documents; vectors come from the cache."""
-        for project_id, library in self._libraries.items():
+        for project_id, library in self._changes.libraries.items():
             if not library.lost:
                 continue
             for source in self.sources(project_id).values():
@@ -197,112 +161,12 @@ class Writer:
                     log.warning("source not put back", source=source.source_id, reason=exc.message)
         self._upkeep.settle()
 
-    # ---------------------------------------------------------------- models
-
-    async def reindex(self, project_id: str, provider: str, model: str) -> AsyncGenerator[SyncEvent, None]:
-        """Build with another embedding model beside, prove it, swap, and keep what served for `rollback`.
-
-        Empty `provider` and `model`: the model that the project's settings say. Syncs are refused meanwhile; answers
-        go on from what serves. A run that was killed is begun again, and embeds only what it had not.
-
-        Raises:
-            InvalidRequest: the index is built with that model.
-            SyncRunning: something else changes the project's documents.
-            NotReady: the serving index lacks passages, or the new one did not prove true.
-            SettingsError, PasseurError: from the model.
-        """
-        library = self.library(project_id)
-        embedder = self._settled[project_id]
-        if provider or model:
-            embedder = await self._means.make_embedder(provider, model)
-        started = self._means.clock.monotonic()
-        async with self._changing(project_id):
-            row = await self._row(project_id)
-            if row.fingerprint == embedder.fingerprint:
-                raise InvalidRequest.of("embedding_model", f"the index is built with {row.fingerprint} already")
-            target = _next_collection(project_id, row)
-            await self._means.index.drop(target)
-            copy = await self._copy(project_id, row, target, embedder)
-            async with aclosing(copy.run(row.generation + 1)) as steps:
-                async for step in steps:
-                    yield step
-            fresh = IndexRow(project_id, target, embedder.fingerprint, row.generation + 1, "", _kept(row))
-            await library.adopt(fresh, copy.snapshot, embedder)
-            if row.kept is not None:
-                await self._means.index.drop(row.kept.collection)
-        self._upkeep.settle()
-        yield SyncSummary(
-            files={},
-            chunks_embedded=copy.embedded,
-            chunks_reused=copy.reused,
-            chunks_removed=0,
-            duration_s=self._means.clock.monotonic() - started,
-            cost_nanousd=None,
-            generation=fresh.generation,
-        )
-
-    async def rollback(self, project_id: str) -> IndexRow:
-        """Return to what the last change of model kept, after bringing it in line with the documents of now.
-
-        What serves is kept in its place, so that a second rollback undoes the first.
-
-        Raises:
-            NothingKept: there was no change of model.
-            SyncRunning, NotReady, PasseurError: as for `reindex`.
-        """
-        library = self.library(project_id)
-        async with self._changing(project_id):
-            row = await self._row(project_id)
-            if row.kept is None:
-                raise NothingKept(f"No earlier index of project `{project_id}` is kept: there was no reindex.")
-            embedder = await self.embedder_of(project_id, row.kept.fingerprint)
-            copy = await self._copy(project_id, row, row.kept.collection, embedder)
-            async for _ in copy.run(row.generation + 1):
-                pass
-            fresh = IndexRow(
-                project_id,
-                row.kept.collection,
-                row.kept.fingerprint,
-                row.generation + 1,
-                row.kept.calibration,
-                _kept(row),
-            )
-            await library.adopt(fresh, copy.snapshot, embedder)
-        self._upkeep.settle()
-        return fresh
-
-    async def calibrated(self, project_id: str, gate_text: str) -> None:
-        """Store a gate with the collection."""
-        async with self._means.leases.held(project_id):
-            await self.library(project_id).calibrate(gate_text)
-
-    async def refresh(self) -> None:
-        """Take over what other servers published."""
-        for project_id, library in self._libraries.items():
-            if await library.refresh(lambda fingerprint, who=project_id: self.embedder_of(who, fingerprint)):
-                self._upkeep.settle()
-
-    async def embedder_of(self, project_id: str, fingerprint: str) -> Embedder:
-        """Give the embedder of a fingerprint: one that is at hand, or made for it.
-
-        Raises:
-            NotReady: the model gives another fingerprint now.
-        """
-        for each in (self.library(project_id).embedder, self._settled[project_id]):
-            if each.fingerprint == fingerprint:
-                return each
-        provider, _, rest = fingerprint.partition("/")
-        made = await self._means.make_embedder(provider, rest.rpartition("/")[0])
-        if made.fingerprint != fingerprint:
-            raise NotReady(f"The index was built with {fingerprint}, but that model is {made.fingerprint} now.")
-        return made
-
     # ---------------------------------------------------------------- inside
 
     async def _sync(
         self, project_id: str, source: SourceSpec, only: frozenset[str] | None
     ) -> AsyncGenerator[SyncEvent, None]:
-        library, means = self.library(project_id), self._means
+        library, means = self._changes.library(project_id), self._means
         started = means.clock.monotonic()
         if source.managed and not await means.registry.documents(project_id, source.source_id):
             # It begins empty. One that had documents and is gone is a fault, as for any folder.
@@ -312,7 +176,7 @@ class Writer:
                 means.index,
                 means.registry,
                 library.embedder,
-                means.parser,
+                self._parser,
                 means.clock,
                 lambda: means.leases.check(project_id),
             ),
@@ -324,7 +188,7 @@ class Writer:
             only=only,
         )
         if source.source_id not in {each.source_id for each in library.project.sources}:
-            await asyncio.to_thread(means.book.remember, project_id, source)
+            await asyncio.to_thread(self._book.remember, project_id, source)
         library.running.append(run.outcome)
         try:
             async for event in run.run():
@@ -383,62 +247,7 @@ class Writer:
             raise SyncRunning(f"{WAITING_LIMIT} calls wait to change source `{source_id}`: try again in a moment.")
         self._waiting[slot] += 1
         try:
-            async with self._turns.setdefault(slot, asyncio.Lock()), self._changing(project_id, source_id):
+            async with self._turns.setdefault(slot, asyncio.Lock()), self._changes.held(project_id, source_id):
                 yield
         finally:
             self._waiting[slot] -= 1
-
-    @asynccontextmanager
-    async def _changing(self, project_id: str, source_id: str = "") -> AsyncIterator[None]:
-        """Hold a source, or with no id the whole project, against every other change, here and on other servers."""
-        busy = {source for project, source in self._syncing if project == project_id}
-        if project_id in self._whole:
-            raise SyncRunning("The project's index is being built anew: wait until it ends.")
-        if source_id in busy or (busy and not source_id):
-            raise SyncRunning(f"Source `{source_id or min(busy)}` is being synced: wait until it ends.")
-        slot = (project_id, source_id)
-        holders: set[object] = self._syncing if source_id else self._whole  # pyright: ignore[reportAssignmentType]
-        held: object = slot if source_id else project_id
-        holders.add(held)
-        try:
-            async with self._means.leases.held(project_id):
-                await self._take_over(project_id)
-                yield
-        finally:
-            holders.discard(held)
-
-    async def _take_over(self, project_id: str) -> None:
-        """Begin from what another server published last; what cannot be read now fails where it is needed."""
-        try:
-            await self.library(project_id).refresh(lambda fingerprint: self.embedder_of(project_id, fingerprint))
-        except NotReady as exc:
-            log.warning("not refreshed", project=project_id, reason=exc.message)
-
-    async def _row(self, project_id: str) -> IndexRow:
-        row = await self._means.registry.index(project_id)
-        if row is None:
-            raise NotReady(f"Nothing of project `{project_id}` is indexed yet: sync a source first.")
-        return row
-
-    async def _copy(self, project_id: str, row: IndexRow, target: str, embedder: Embedder) -> Copy:
-        documents = await self._means.registry.documents(project_id, "")
-        plan = Plan(
-            project=self.library(project_id).project,
-            source=row.collection,
-            target=target,
-            embedder=embedder,
-            wanted={chunk_id for each in documents.values() for chunk_id in each.chunk_ids},
-            spending=Spending(project_id, "", "", f"reindex/{new_id(self._means.clock.now())}"),
-        )
-        return Copy(self._means.index, plan, lambda: self._means.leases.check(project_id))
-
-
-def _kept(row: IndexRow) -> KeptIndex:
-    return KeptIndex(row.collection, row.fingerprint, row.calibration)
-
-
-def _next_collection(project_id: str, row: IndexRow) -> str:
-    """Name a collection that neither serves nor is kept."""
-    taken = [row.collection, row.kept.collection if row.kept else ""]
-    numbers = [int(match[1]) for each in taken if (match := re.search(r"-(\d+)$", each))]
-    return f"passeur-{project_id}-{max(numbers, default=0) + 1}"

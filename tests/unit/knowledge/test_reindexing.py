@@ -161,7 +161,7 @@ async def test_documents_wait_while_the_index_is_built_anew(filled):
     other = filled.others["fake/other"]
     other.gate = asyncio.Event()
     task = asyncio.create_task(reindex(filled))
-    await until(lambda: bool(filled.service._writer._whole))
+    await until(lambda: bool(filled.service._changes.whole))
     with pytest.raises(SyncRunning, match="built anew"):
         await filled.sync()
     with pytest.raises(SyncRunning):

@@ -59,7 +59,7 @@ async def test_only_what_changed_is_read_again_and_narrowed_rights_hold_everywhe
     desk.write("hours.md", HOURS)
     desk.write("plan.md", PLAN.format("public"))
     await desk.sync()
-    await other._writer.refresh()
+    await other._changes.refresh()
     assert set(await paths(other, "plan of the building")) == {"plan.md", "hours.md", "refunds.md"}
 
     fetched: list[str] = []
@@ -74,7 +74,7 @@ async def test_only_what_changed_is_read_again_and_narrowed_rights_hold_everywhe
     desk.write("new.md", "# New\n\nA new page tells of the garden behind the house.\n")
     (desk.docs / "hours.md").unlink()
     await desk.sync()
-    await other._writer.refresh()
+    await other._changes.refresh()
     assert len(set(fetched)) == 2
     assert set(await paths(other, "plan of the building")) == {"refunds.md", "new.md"}
     assert await paths(other, "plan", [context("staff")]) == ["plan.md"]
@@ -82,7 +82,7 @@ async def test_only_what_changed_is_read_again_and_narrowed_rights_hold_everywhe
 
     desk.write("hours.md", HOURS)
     await desk.sync()
-    await other._writer.refresh()
+    await other._changes.refresh()
     assert (await paths(other, "when does the desk open"))[0] == "hours.md"
 
 
@@ -109,13 +109,13 @@ async def test_a_model_that_one_changed_the_others_take_over(pair):
     await desk.sync()
     async for _ in desk.service.reindex("demo", "fake", "other"):
         pass
-    await other._writer.refresh()
+    await other._changes.refresh()
     assert await paths(other, "when are refunds paid?") == ["refunds.md"]
     assert desk.others["fake/other"].queries == ["when are refunds paid?"]
     desk.write("hours.md", HOURS)
     events = [event async for event in other.sync("demo", desk.source())]
     assert events[-1].generation == 3
-    await desk.service._writer.refresh()
+    await desk.service._changes.refresh()
     assert (await paths(desk.service, "when does the desk open"))[0] == "hours.md"
 
 

@@ -164,7 +164,7 @@ async def test_one_sync_a_source_at_a_time(desk):
     desk.write("refunds.md", REFUNDS)
     desk.embedder.gate = asyncio.Event()
     first = asyncio.create_task(desk.sync())
-    await until(lambda: bool(desk.service._writer._syncing))
+    await until(lambda: bool(desk.service._changes.syncing))
     with pytest.raises(SyncRunning):
         await desk.sync()
     desk.embedder.gate.set()
