@@ -1,11 +1,15 @@
 """Nothing is lost by closing, reloading, cutting or doubling."""
 
+import asyncio
+
 import pytest
 from playwright.async_api import Request, expect
 
 from gateway.assistant.contract import Delta, Step
+from gateway.storage.contract import NewEvent
 from tests.e2e.conftest import Stage, ask, said
 from tests.fakes.assistant import Pause, answering
+from tests.fakes.gateway import PASSWORD, staff_member
 
 pytestmark = [pytest.mark.service("chromium"), pytest.mark.asyncio(loop_scope="session")]
 
@@ -93,3 +97,54 @@ async def test_an_expired_session_is_renewed_without_a_word(stage: Stage):
     await page.route("**/messages", lambda route: route.fulfill(status=401, json=refused), times=1)
     await ask(page, "Encore là ?")
     await expect(said(page)).to_have_count(2)
+
+
+NATIVE = """
+async ([token, from]) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const { ticket } = await (await fetch("/v1/events/ticket", { method: "POST", headers })).json();
+    const address = `/v1/events?channels=support&ticket=${ticket}${from ? `&last_event_id=${from}` : ""}`;
+    const source = new EventSource(address);
+    const heard = [];
+    source.addEventListener("ticket.updated", (event) => heard.push([event.lastEventId, JSON.parse(event.data).n]));
+    await new Promise((end) => { source.onopen = end; });
+    document.documentElement.dataset.opened = "true";
+    while (heard.length < 3) await new Promise((end) => setTimeout(end, 20));
+    source.close();
+    // A ticket is good once: opening the same address again ends in an error, not in a stream.
+    const again = new EventSource(address);
+    const refused = await new Promise((end) => { again.onerror = () => end(true); again.onopen = () => end(false); });
+    again.close();
+    return { heard, refused };
+}
+"""
+
+
+@pytest.mark.parametrize("who", ["visitor", "staff"])
+async def test_the_browsers_own_eventsource_follows_by_ticket_and_resumes(stage: Stage, who):
+    """Issue 6: native EventSource, which can send no header."""
+    services = stage.services
+    project = services.projects.get("demo")
+    assert project is not None
+    if who == "staff":
+        await staff_member(services, "ana")
+        token, stream_id = (await services.support.staff.sign_in("ana", PASSWORD)).token, "staff:demo"
+    else:
+        issued = await services.sessions.open_anonymous(project, "fr")
+        token, stream_id = issued.token, f"visitor:{issued.visitor.id}"
+    page = await (await stage.visitor()).context.new_page()
+    await page.goto(f"{stage.url}/status")
+
+    async def publish(numbers: range) -> None:
+        for number in numbers:
+            async with services.store.transaction() as tx:
+                await tx.events.append(stream_id, NewEvent("ticket.updated", {"n": number}, "support"))
+
+    first = asyncio.ensure_future(page.evaluate(NATIVE, [token, ""]))
+    await expect(page.locator("html")).to_have_attribute("data-opened", "true")
+    await publish(range(3))
+    told = await first
+    assert (told["refused"], [number for _, number in told["heard"]]) == (True, [0, 1, 2])
+    await publish(range(3, 6))
+    told = await page.evaluate(NATIVE, [token, told["heard"][-1][0]])
+    assert [number for _, number in told["heard"]] == [3, 4, 5]
