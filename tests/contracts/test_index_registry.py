@@ -1,4 +1,4 @@
-"""The index registry, over every state store."""
+"""The index registry and its leases, over every state store."""
 
 from __future__ import annotations
 
