@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -119,7 +119,7 @@ class Rig:
         command = [sys.executable, "-m", "tests.simulator", "--port", str(port), *flags]
         process = self.start("simulator", command, cores()[1])
         self.simulator_url = f"http://127.0.0.1:{port}"
-        await self.until(process, _answers(f"{self.simulator_url}/_sim/invoice", {200}))
+        await self.until(process, answers(f"{self.simulator_url}/_sim/invoice", {200}))
 
     async def until(self, process: Process, ready: Callable[[], Awaitable[bool]]) -> None:
         """Wait until a process serves."""
@@ -140,7 +140,9 @@ class Rig:
                 process.popen.kill()
 
 
-def _answers(url: str, statuses: set[int]) -> Callable[[], Awaitable[bool]]:
+def answers(url: str, statuses: set[int]) -> Callable[[], Awaitable[bool]]:
+    """Give a question that tells whether an address answers with one of these statuses."""
+
     async def ready() -> bool:
         try:
             async with aiohttp.ClientSession() as session, session.get(url) as response:
@@ -175,7 +177,7 @@ class OurServer:
     process: Process
 
 
-async def our_server(made: Rig) -> OurServer:
+async def our_server(made: Rig, scopes: str = "answer") -> OurServer:
     """Start the AI server on a data folder of its own, in front of the simulator."""
     data, projects, token = made.folder / "data", made.folder / "projects", made.folder / "token"
     (projects / PROJECT).mkdir(parents=True)
@@ -190,7 +192,7 @@ async def our_server(made: Rig) -> OurServer:
         "PASSEUR_AI_OPENAI_API_KEY": KEY,
         "PASSEUR_AI_OPENAI_BASE_URL": f"{made.simulator_url}/openai/v1",
     }
-    add = [sys.executable, "-m", "ai_server", "clients", "add", "bench", "--scopes", "answer", "--projects", PROJECT]
+    add = [sys.executable, "-m", "ai_server", "clients", "add", "bench", "--scopes", scopes, "--projects", PROJECT]
     await asyncio.to_thread(
         subprocess.run,
         [*add, "--token-file", str(token), "--keep"],
@@ -264,30 +266,34 @@ def litellm_python() -> Path:
     return python
 
 
-async def litellm_proxy(made: Rig) -> Proxy:
+@dataclass(frozen=True)
+class Extra:
+    """What a bench adds to the proxy's configuration, and files beside it that the configuration names."""
+
+    deployment: Mapping[str, object] = field(default_factory=dict)
+    general: Mapping[str, object] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+async def litellm_proxy(made: Rig, extra: Extra | None = None) -> Proxy:
     """Start the proxy in front of the simulator."""
     python = await asyncio.to_thread(litellm_python)
+    extra = extra or Extra()
     config = made.folder / "litellm.yaml"
-    config.write_text(
-        textwrap.dedent(f"""
-            model_list:
-              - model_name: {MODEL}
-                litellm_params:
-                  model: openai/{MODEL}
-                  api_base: {made.simulator_url}/openai/v1
-                  api_key: {KEY}
-            litellm_settings:
-              num_retries: 0
-              telemetry: false
-            general_settings:
-              master_key: {KEY}
-        """),
-        "utf-8",
-    )
+    provider = {"model": f"openai/{MODEL}", "api_base": f"{made.simulator_url}/openai/v1", "api_key": KEY}
+    settings = {
+        "model_list": [{"model_name": MODEL, "litellm_params": {**provider, **extra.deployment}}],
+        "litellm_settings": {"num_retries": 0, "telemetry": False},
+        "router_settings": {"disable_cooldowns": True},
+        "general_settings": {"master_key": KEY, **extra.general},
+    }
+    config.write_text(json.dumps(settings), "utf-8")  # which is YAML, too
+    for name, text in extra.files.items():
+        (made.folder / name).write_text(text, "utf-8")
     port = free_port()
     command = [str(python.parent / "litellm"), "--config", str(config), "--host", "127.0.0.1", "--port", str(port)]
     process = made.start("litellm", [*command, "--num_workers", "1"], cores()[0], LITELLM_LOG="ERROR")
-    await made.until(process, _answers(f"http://127.0.0.1:{port}/health/liveliness", {200}))
+    await made.until(process, answers(f"http://127.0.0.1:{port}/health/liveliness", {200}))
     told = await asyncio.to_thread(
         subprocess.run,
         [str(python), "-c", "import importlib.metadata as m; print(m.version('litellm'))"],
