@@ -271,6 +271,7 @@ class Extra:
     """What a bench adds to the proxy's configuration, and files beside it that the configuration names."""
 
     deployment: Mapping[str, object] = field(default_factory=dict)
+    router: Mapping[str, object] = field(default_factory=dict)
     general: Mapping[str, object] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
@@ -284,7 +285,7 @@ async def litellm_proxy(made: Rig, extra: Extra | None = None) -> Proxy:
     settings = {
         "model_list": [{"model_name": MODEL, "litellm_params": {**provider, **extra.deployment}}],
         "litellm_settings": {"num_retries": 0, "telemetry": False},
-        "router_settings": {"disable_cooldowns": True},
+        "router_settings": dict(extra.router),
         "general_settings": {"master_key": KEY, **extra.general},
     }
     config.write_text(json.dumps(settings), "utf-8")  # which is YAML, too
