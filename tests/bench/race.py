@@ -38,6 +38,9 @@ SEED = 1
 SETTLE_S = 8.0
 """After the last attempt: calls of cancelled callers are drained for up to 5 s."""
 
+ROUTER = {"disable_cooldowns": True}
+"""A deployment whose calls fail now and then would rest for a while: then the race would measure the rest."""
+
 HOOK = """
 from litellm.proxy._types import UserAPIKeyAuth
 
@@ -201,10 +204,11 @@ async def raced_litellm(made: _rig.Rig, name: str, *, deployment: bool) -> list[
         dollars = limit / NANO_PER_USD
         prices = {"input_cost_per_token": INPUT_NANOUSD / 1e9, "output_cost_per_token": OUTPUT_NANOUSD / 1e9}
         if deployment:
-            extra = _rig.Extra(deployment={**prices, "max_budget": dollars, "budget_duration": "30d"})
+            extra = _rig.Extra({**prices, "max_budget": dollars, "budget_duration": "30d"}, router=ROUTER)
         else:
             extra = _rig.Extra(
-                deployment=prices,
+                prices,
+                router=ROUTER,
                 general={"custom_auth": "race_hook.user_api_key_auth", "custom_auth_run_common_checks": True},
                 files={"race_hook.py": HOOK.format(limit=dollars)},
             )
