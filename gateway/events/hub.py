@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 BUFFER_LIMIT: Final = 64 * 1024
 STALL_S: Final = 20.0
+STORE_DELAYS_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Waits while the store cannot be read, before a reader is cut: coming back would only add to what it has to do."""
 BATCH: Final = 200
 PING_S: Final = 15.0
 COALESCE_S: Final = 0.024
@@ -265,11 +267,21 @@ class Hub:
         reader.task = asyncio.create_task(self._read_on(reader), name=f"catch-up {reader.stream_id}")
 
     async def _read_on(self, reader: Reader) -> None:
+        delays = iter(STORE_DELAYS_S)
         try:
             while reader.state is State.CATCHING_UP:
                 async with asyncio.timeout(STALL_S):
                     await reader.sink.drained()
-                if await self._read_batch(reader):
+                try:
+                    caught_up = await self._read_batch(reader)
+                except NotReady:
+                    delay = next(delays, None)
+                    if delay is None:
+                        raise
+                    await self._clock.sleep(delay)
+                    continue
+                delays = iter(STORE_DELAYS_S)
+                if caught_up:
                     self._go_live(reader)
         except TimeoutError:
             log.info("slow_reader_cut", stream_id=reader.stream_id, sent=reader.sent)
