@@ -16,7 +16,7 @@ from ai_server.ledger.service import Ledger
 from ai_server.ledger.sweeper import Sweeper
 from ai_server.providers.breaker import BreakerState
 from ai_server.providers.fallback import Chains
-from ai_server.providers.metered import MeteredEmbedder
+from ai_server.providers.metered_embedding import MeteredEmbedder
 from ai_server.providers.registry import ModelChoice
 from ai_server.readiness import DEPENDENCIES, EMBEDDING, GENERATION, RETRIEVAL, STORE, Board, State
 from ai_server.supervision import REQUEST_WAIT_S, Dependency, Health, Supervisor
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ai_server.answering.contract import Project
     from ai_server.knowledge.contract import Embedder
     from ai_server.knowledge.service import KnowledgeService
+    from ai_server.providers.account import CallRecord
     from ai_server.providers.contract import GenerationProvider
-    from ai_server.providers.metered import CallRecord
     from ai_server.providers.registry import ModelKey, ProviderBundle, ProviderSet
     from ai_server.readiness import Report
     from ai_server.storage.contract import StateStore

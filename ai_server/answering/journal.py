@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ai_server.answering.contract import AnswerResult, Intent, Problem, StepKind
     from ai_server.knowledge.contract import Hit
-    from ai_server.providers.metered import CallRecord
+    from ai_server.providers.account import CallRecord
 
 BODY_LIMIT: Final = 256 * 1024
 CHUNKS_KEPT: Final = 50

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ai_server.answering.contract import AnswerResult
     from ai_server.answering.journal import TurnRecord
-    from ai_server.providers.metered import CallRecord
+    from ai_server.providers.account import CallRecord
 
 
 class TurnMetrics:

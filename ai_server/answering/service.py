@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ai_server.answering.contract import AnswerInput, Project
     from ai_server.answering.metrics import TurnMetrics
     from ai_server.answering.work import Tools, Work
-    from ai_server.providers.metered import CallRecord
+    from ai_server.providers.account import CallRecord
     from ai_server.storage.contract import JournalLine, StateStore
     from shared.clock import Clock
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 
     from ai_server.ledger.contract import Meter, Payer
+    from ai_server.providers.account import CallRecord
     from ai_server.providers.contract import GenerationEvent, GenerationRequest
-    from ai_server.providers.metered import CallRecord
     from ai_server.providers.patience import Patience
     from ai_server.providers.registry import ModelChoice, ProviderSet
     from shared.clock import Clock

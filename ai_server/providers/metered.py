@@ -1,4 +1,4 @@
-"""The paid door: every call to a model is counted, admitted, made, and settled, whatever becomes of its reader.
+"""The paid door to generating models: a call is counted, admitted, made, and settled, whatever becomes of its reader.
 
 A generation runs in a task of its own, so that a reader who leaves neither cuts the settlement nor loses the usage:
 what the model still sends is read for up to `DRAIN_SECONDS`, then the call is closed.
@@ -9,27 +9,23 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from ai_server.ledger.contract import Payer, Quote
+from ai_server.ledger.contract import Quote
+from ai_server.providers.account import Account
 from ai_server.providers.contract import Finished, UsageReport
-from ai_server.providers.patience import FOR_A_QUESTION, FOR_DOCUMENTS, Tries
 from shared import logs
 from shared.errors import InputTooLarge, NotReady, ProviderError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
-    from numpy.typing import NDArray
-
-    from ai_server.ledger.contract import Meter, MeteredCall
-    from ai_server.providers.contract import EmbeddingProvider, GenerationEvent, GenerationProvider, GenerationRequest
+    from ai_server.ledger.contract import Meter, MeteredCall, Payer
+    from ai_server.providers.account import CallRecord
+    from ai_server.providers.contract import GenerationEvent, GenerationProvider, GenerationRequest
     from ai_server.providers.registry import ProviderBundle
     from shared.clock import Clock
-    from shared.usage import Usage
 
 DRAIN_SECONDS: Final = 5.0
 CLOSE_SECONDS: Final = 10.0
@@ -40,74 +36,6 @@ EVENTS_AHEAD: Final = 64
 
 
 LOG = logs.logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class CallRecord:
-    """One paid call that ended, as the ledger has it. `usage` None: the provider did not say."""
-
-    key: str
-    operation: str
-    provider: str
-    model: str
-    price_version: str
-    usage: Usage | None
-    cost_nanousd: int
-    estimated: bool
-    error_class: str
-    duration_s: float
-    lowered_cap: int | None = None
-    """The output cap that the call was made with, where a budget had no room for the asked one."""
-
-
-class Spender(Protocol):
-    """Who pays for an embedding, and the start of its ledger keys."""
-
-    @property
-    def project_id(self) -> str: ...  # noqa: D102 - named by the ledger's Payer
-    @property
-    def assistant(self) -> str: ...  # noqa: D102
-    @property
-    def user(self) -> str: ...  # noqa: D102
-    @property
-    def key(self) -> str: ...  # noqa: D102
-
-
-class _Account:
-    """What one call said about its cost, told to the ledger and to the observer alike."""
-
-    def __init__(self, key: str, quote: Quote, clock: Clock, lowered_cap: int | None = None) -> None:
-        self._key, self._quote, self._clock, self._lowered_cap = key, quote, clock, lowered_cap
-        self._started = clock.monotonic()
-        self.usage: Usage | None = None
-        self.cost: int | None = None
-        self.error_class = ""
-        self.voided = False
-
-    def complete(self, call: MeteredCall, usage: Usage | None, cost: int | None) -> None:
-        self.usage, self.cost = usage, cost
-        call.complete(usage, cost)
-
-    def failed(self, call: MeteredCall, error: ProviderError) -> None:
-        self.error_class, self.voided = error.error_class, not error.started
-        call.failed(started=error.started)
-
-    def record(self) -> CallRecord:
-        known = self.cost is not None and self.usage is not None
-        cost = 0 if self.voided else self.cost if known and self.cost is not None else self._quote.ceiling_nanousd
-        return CallRecord(
-            key=self._key,
-            operation=self._quote.operation,
-            provider=self._quote.provider,
-            model=self._quote.model,
-            price_version=self._quote.price_version,
-            usage=self.usage,
-            cost_nanousd=cost,
-            estimated=not known and not self.voided and self._quote.metered,
-            error_class=self.error_class,
-            duration_s=self._clock.monotonic() - self._started,
-            lowered_cap=self._lowered_cap,
-        )
 
 
 class MeteredGenerator:
@@ -224,7 +152,7 @@ class MeteredGenerator:
         """
         try:
             async with self._meter.call(key, payer, quote) as call:
-                account = _Account(key, quote, self._clock, lowered)
+                account = Account(key, quote, self._clock, lowered)
                 try:
                     await self._read(flight, request, call, account)
                 finally:
@@ -236,7 +164,7 @@ class MeteredGenerator:
             flight.end(NotReady("The server is stopping."))
             raise
 
-    async def _read(self, flight: _Flight, request: GenerationRequest, call: MeteredCall, account: _Account) -> None:
+    async def _read(self, flight: _Flight, request: GenerationRequest, call: MeteredCall, account: Account) -> None:
         events = self.provider.generate(request, call.permit)
         usage, tier, whole = None, "", False
         try:
@@ -324,92 +252,3 @@ class _Flight:
         """Wait for the other side to move: only one side can be waiting at a time."""
         self._moved.clear()
         await self._moved.wait()
-
-
-class MeteredEmbedder:
-    """One embedding model behind the ledger, as the documents ask for it."""
-
-    def __init__(
-        self,
-        bundle: ProviderBundle,
-        *,
-        meter: Meter,
-        clock: Clock,
-        observe: Callable[[CallRecord], None],
-    ) -> None:
-        """Take a bundle that embeds."""
-        assert bundle.embedding is not None
-        self.provider: EmbeddingProvider = bundle.embedding
-        self._tokenizer = bundle.tokenizer
-        self._pricing = bundle.pricing
-        self._meter = meter
-        self._clock = clock
-        self._observe = observe
-
-    @property
-    def fingerprint(self) -> str:
-        """Provider, model and dimension: vectors of another fingerprint cannot be compared."""
-        return f"{self.provider.name}/{self.provider.model}/{self.provider.dimension}"
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return self.provider.dimension
-
-    async def embed_query(self, text: str, spending: Spender) -> NDArray[np.float32]:
-        """Embed one question, (dimension,)."""
-        vectors = await self._tried([text], "query", spending, 0)
-        return vectors[0]
-
-    async def embed_documents(self, texts: Sequence[str], spending: Spender) -> NDArray[np.float32]:
-        """Embed any number of texts, (n, dimension), batch by batch, each admitted by itself."""
-        size = self.provider.max_batch
-        batches = [
-            await self._tried(texts[start : start + size], "document", spending, start // size)
-            for start in range(0, len(texts), size)
-        ]
-        return np.concatenate(batches) if batches else np.empty((0, self.dimension), dtype=np.float32)
-
-    async def _tried(
-        self, texts: Sequence[str], kind: Literal["query", "document"], spending: Spender, batch: int
-    ) -> NDArray[np.float32]:
-        """Embed one batch, again where a passing failure came before anything began."""
-        patience = FOR_A_QUESTION if kind == "query" else FOR_DOCUMENTS
-        tries = Tries(patience, self._clock)
-        key = f"{spending.key}/{batch}"
-        for number in range(1, patience.tries + 1):
-            try:
-                return await self._call(texts, kind, spending, key if number == 1 else f"{key}/{number}")
-            except ProviderError as error:
-                if not await tries.again_after(error):
-                    raise
-        raise AssertionError("the last try raises")
-
-    async def _call(
-        self, texts: Sequence[str], kind: Literal["query", "document"], spending: Spender, key: str
-    ) -> NDArray[np.float32]:
-        counted = await self._tokenizer.count_texts(texts)
-        quote = Quote(
-            operation="embedding",
-            provider=self.provider.name,
-            model=self.provider.model,
-            service_tier="",
-            price_version=self._pricing.price_version,
-            ceiling_nanousd=self._pricing.ceiling(counted.tokens, 0),
-            metered=self._pricing.metered,
-        )
-        payer = Payer(spending.project_id, spending.assistant, spending.user)
-        account: _Account | None = None
-        try:
-            async with self._meter.call(key, payer, quote) as call:
-                account = _Account(key, quote, self._clock)
-                try:
-                    made = await self.provider.embed(texts, kind, call.permit)
-                except ProviderError as error:
-                    account.failed(call, error)
-                    raise
-                account.complete(call, made.usage, None if made.usage is None else self._pricing.cost(made.usage))
-        finally:
-            if account is not None:
-                self._observe(account.record())
-        return made.vectors

@@ -12,7 +12,7 @@ PROVIDERS = tuple(path.parent for path in SERVER.glob("providers/*/__init__.py")
 PAID = {"generate", "embed"}
 CALL_SITES = {
     ("providers/metered.py", "self.provider.generate(request, call.permit)"),
-    ("providers/metered.py", "self.provider.embed(texts, kind, call.permit)"),
+    ("providers/metered_embedding.py", "self.provider.embed(texts, kind, call.permit)"),
     (
         "providers/fallback.py",
         "link.generator.generate(self.request, key=key, payer=self.payer, operation=self.operation)",

@@ -31,7 +31,7 @@ from ai_server.providers import catalog
 from ai_server.providers.embedded import embedding
 from ai_server.providers.embedded.embedding import MODEL
 from ai_server.providers.embedded.factory import build
-from ai_server.providers.metered import MeteredEmbedder
+from ai_server.providers.metered_embedding import MeteredEmbedder
 from ai_server.providers.registry import ProviderOptions
 from ai_server.storage.sqlite import SqliteStateStore
 from shared.clock import SystemClock

@@ -14,7 +14,8 @@ from ai_server.ledger.model import BudgetSeed
 from ai_server.ledger.service import Ledger
 from ai_server.providers import metered
 from ai_server.providers.contract import Finished, FinishReason, GenerationRequest, TextDelta, UsageReport
-from ai_server.providers.metered import EVENTS_AHEAD, MeteredEmbedder, MeteredGenerator
+from ai_server.providers.metered import EVENTS_AHEAD, MeteredGenerator
+from ai_server.providers.metered_embedding import MeteredEmbedder
 from ai_server.providers.patience import FOR_A_QUESTION
 from ai_server.providers.registry import ProviderBundle
 from ai_server.storage.contract import Period, ReservationState, ScopeKind

@@ -7,7 +7,7 @@ import pytest
 from ai_server.knowledge.contract import Spending
 from ai_server.providers.breaker import FAILURES_TO_OPEN, BreakerState
 from ai_server.providers.failures import Failures
-from ai_server.providers.metered import MeteredEmbedder
+from ai_server.providers.metered_embedding import MeteredEmbedder
 from ai_server.providers.patience import FOR_A_QUESTION, FOR_AN_ANSWER, FOR_DOCUMENTS, SPREAD, Tries
 from ai_server.providers.registry import ProviderBundle
 from shared.errors import ProviderError
