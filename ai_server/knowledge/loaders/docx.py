@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ai_server.knowledge.loaders.encoding import clean
 from ai_server.knowledge.loaders.model import Block, BlockKind, Loaded, Rejected
+from ai_server.knowledge.loaders.outline import Outline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -60,23 +61,23 @@ def _check_archive(data: bytes) -> None:
 
 
 def _read(document: Document) -> Loaded:
-    headings: list[tuple[int, str]] = []
-    blocks: list[Block] = []
+    outline = Outline()
     title = clean(document.core_properties.title or "").strip()
     for item in document.iter_inner_content():
-        here = tuple(name for _, name in headings)
         if hasattr(item, "rows"):
-            blocks += _table(item, here)  # pyright: ignore[reportArgumentType]
+            outline.add(BlockKind.TABLE, _table(item))  # pyright: ignore[reportArgumentType]
             continue
         text = clean(item.text).strip()  # pyright: ignore[reportAttributeAccessIssue]
         level = _heading_level(item)  # pyright: ignore[reportArgumentType]
+        if not text:
+            continue
         if level is None:
-            blocks += [Block(here, BlockKind.PROSE, _bullet(item) + text)] if text else []
-        elif text:
-            headings = [*[each for each in headings if each[0] < level], (level, text)]
+            outline.add(BlockKind.PROSE, _bullet(item) + text)
+        else:
+            outline.heading(level, text)
             title = title or text
-    blocks += _margins(document)
-    return Loaded(title, {}, tuple(blocks), len(document.inline_shapes), 0, "docx")
+    blocks = (*outline.end(), *_margins(document))
+    return Loaded(title, {}, blocks, len(document.inline_shapes), 0, "docx")
 
 
 def _heading_level(paragraph: Paragraph) -> int | None:
@@ -93,10 +94,9 @@ def _bullet(paragraph: Any) -> str:
     return "- " if properties is not None and properties.numPr is not None else ""
 
 
-def _table(table: Table, headings: tuple[str, ...]) -> list[Block]:
+def _table(table: Table) -> str:
     lines = [" | ".join(_cells(row)) for row in table.rows]
-    lines = [line for line in lines if line.strip(" |")]
-    return [Block(headings, BlockKind.TABLE, "\n".join(lines))] if lines else []
+    return "\n".join(line for line in lines if line.strip(" |"))
 
 
 def _cells(row: Any) -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ai_server.knowledge.loaders.encoding import clean
-from ai_server.knowledge.loaders.model import Block, BlockKind, Loaded, Rejected
+from ai_server.knowledge.loaders.model import BlockKind, Loaded, Rejected
+from ai_server.knowledge.loaders.outline import Outline
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
@@ -36,16 +37,15 @@ def load(data: bytes) -> Loaded:
     reader = _Reader()
     reader.walk(soup, 0)
     reader.flush()
-    return Loaded(title or reader.title, {}, tuple(reader.blocks), images, 0, soup.original_encoding or "utf-8")
+    return Loaded(title or reader.title, {}, reader.outline.end(), images, 0, soup.original_encoding or "utf-8")
 
 
 class _Reader:
     """Walks the tree; inline text gathers until a block element ends it."""
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
+        self.outline = Outline()
         self.title = ""
-        self._headings: list[tuple[int, str]] = []
         self._text: list[str] = []
         self._bullet = ""
 
@@ -65,11 +65,8 @@ class _Reader:
         text = " ".join(clean("".join(self._text)).split())
         self._text = []
         if text:
-            self._add(BlockKind.PROSE, self._bullet + text)
+            self.outline.add(BlockKind.PROSE, self._bullet + text)
             self._bullet = ""
-
-    def _add(self, kind: BlockKind, text: str) -> None:
-        self.blocks.append(Block(tuple(name for _, name in self._headings), kind, text))
 
     def _element(self, tag: Tag, depth: int) -> None:
         block = tag.name in _BLOCKS
@@ -80,7 +77,7 @@ class _Reader:
         elif tag.name == "pre":
             text = clean(tag.get_text()).strip("\n")
             if text.strip():
-                self._add(BlockKind.CODE, text)
+                self.outline.add(BlockKind.CODE, text)
         elif tag.name == "table":
             self._table(tag)
         elif tag.name == "img":
@@ -94,7 +91,7 @@ class _Reader:
 
     def _heading(self, level: int, text: str) -> None:
         if text:
-            self._headings = [*[each for each in self._headings if each[0] < level], (level, text)]
+            self.outline.heading(level, text)
             self.title = self.title or text
 
     def _table(self, table: Tag) -> None:
@@ -104,4 +101,4 @@ class _Reader:
         ]
         lines = [line for line in lines if line.strip(" |")]
         if lines:
-            self._add(BlockKind.TABLE, "\n".join(lines))
+            self.outline.add(BlockKind.TABLE, "\n".join(lines))

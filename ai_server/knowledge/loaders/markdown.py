@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from markdown_it import MarkdownIt
 
 from ai_server.knowledge.loaders import encoding, front_matter, jsx
-from ai_server.knowledge.loaders.model import Block, BlockKind, Loaded
+from ai_server.knowledge.loaders.model import BlockKind, Loaded
+from ai_server.knowledge.loaders.outline import Outline
 from ai_server.knowledge.loaders.wrapping import unwrap
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def load(data: bytes, *, mdx: bool) -> Loaded:
     return Loaded(
         title=reader.title,
         metadata=metadata,
-        blocks=tuple(reader.blocks),
+        blocks=reader.outline.end(),
         skipped_image_count=reader.images,
         encoding=name,
     )
@@ -57,10 +58,9 @@ class _Reader:
     """Walks the tokens of one document."""
 
     def __init__(self, *, mdx: bool) -> None:
-        self.blocks: list[Block] = []
+        self.outline = Outline()
         self.title = ""
         self.images = 0
-        self._headings: list[tuple[int, str]] = []
         self._lists: list[int | None] = []
         self._bullet = ""
         self._rows: list[str] = []
@@ -79,8 +79,7 @@ class _Reader:
                 self._inline(token, tokens[position - 1])
 
     def _add(self, kind: BlockKind, text: str) -> None:
-        if text.strip():
-            self.blocks.append(Block(tuple(name for _, name in self._headings), kind, text.strip("\n")))
+        self.outline.add(kind, text.strip("\n"))
 
     def _inline(self, token: Token, opened: Token) -> None:
         text = self._spoken(token)
@@ -95,13 +94,9 @@ class _Reader:
                 self._add(BlockKind.PROSE, prefix + text)
 
     def _heading(self, level: int, text: str) -> None:
-        while self._headings and self._headings[-1][0] >= level:
-            self._headings.pop()
-        if not text:
-            return
         if level == 1 and not self.title:
             self.title = text
-        self._headings.append((level, text))
+        self.outline.heading(level, text)
 
     def _spoken(self, token: Token) -> str:
         parts: list[str] = []
