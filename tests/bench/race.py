@@ -199,6 +199,7 @@ async def raced_litellm(made: _rig.Rig, name: str, *, deployment: bool) -> list[
                 return "answered"
             return "refused" if "udget" in told else f"status {response.status}"
 
+        await prepare(made, random.Random(SEED))
         cost = await one_cost(made, lambda: ask(f"{made.simulator_url}/openai"))
         limit = cost * ATTEMPTS // 2
         dollars = limit / NANO_PER_USD
