@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+import re
+from typing import TYPE_CHECKING, Final
 
 from shared.errors import Forbidden, ForbiddenOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/@?#\s]+)(?::[0-9]{0,5})?", re.ASCII)
+"""A name or address and perhaps a port, and nothing else (RFC 9110 §7.2)."""
 
 
 class HostGuard:
@@ -24,11 +28,8 @@ class HostGuard:
         Raises:
             Forbidden: it names another host, or is missing.
         """
-        try:
-            name = urlsplit(f"//{host or ''}").hostname
-        except ValueError:
-            name = None
-        if name is None or name not in self._hosts:
+        match = HOST.fullmatch(host or "")
+        if match is None or match[1].strip("[]").lower() not in self._hosts:
             raise Forbidden("This Host is not served here: add it to PASSEUR_GATEWAY_HOSTS if it should be.")
 
 

@@ -15,7 +15,9 @@ def test_our_own_hosts_pass_with_any_port(host):
 
 @pytest.mark.parametrize(
     "host", [None, "", "evil.example", "127.0.0.1.evil.example", "evil.example:8080", "[::2]", "[",
-             "localhost.evil.example:80", "chat.example.", "user@localhost.evil.example", "127.0.0.1@evil.example"]
+             "localhost.evil.example:80", "chat.example.", "user@localhost.evil.example", "127.0.0.1@evil.example",
+             "127.0.0.1:8080.evil.example", "localhost:80:80", "evil@localhost", "localhost/x", "localhost ",
+             "[::1", "::1", "localhost:808080"]
 )  # fmt: skip
 def test_another_host_is_refused(host):
     """DNS rebinding makes a browser send the attacker's name as Host."""
