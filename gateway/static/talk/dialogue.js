@@ -279,14 +279,14 @@ export class Dialogue extends PasseurElement {
     const conversation = this.#conversation;
     if (!this.#api) return;
     button.disabled = true;
-    this.#tell(words.t.humanAsking);
+    this.#tell(words.t.humanAsking, "person");
     try {
       await exist(this.#api, conversation, newKey());
       const path = `conversations/${encodeURIComponent(conversation.id)}/escalate`;
       await this.#api.json(path, { method: "POST", key: newKey() });
       button.disabled = false; // hidden while the team has it, there again afterwards
       conversation.apply("ticket.updated", { ticket: { state: "OPEN" } }, false);
-      this.#tell(words.t.humanAsked);
+      this.#tell(words.t.humanAsked, "person");
       this.focus();
     } catch (cause) {
       button.disabled = false;
@@ -327,16 +327,17 @@ export class Dialogue extends PasseurElement {
     this.#drawNotice();
   }
 
-  /** @param {string} text */
-  #tell(text) {
+  /** @param {string} text @param {"warn" | "person"} [sign] */
+  #tell(text, sign = "warn") {
     this.#told = text;
-    this.#drawNotice();
+    this.#drawNotice(sign);
     this.#told = "";
   }
 
   #told = "";
 
-  #drawNotice() {
+  /** @param {"warn" | "person"} [toldSign] */
+  #drawNotice(toldSign = "warn") {
     if (!this.notice) return;
     const offline = !navigator.onLine;
     const text =
@@ -349,7 +350,7 @@ export class Dialogue extends PasseurElement {
             ? words.t.handedOver
             : "");
     this.notice.hidden = text === "";
-    const sign = offline || this.#line ? "cloudOff" : this.#told ? "warn" : "person";
+    const sign = offline || this.#line ? "cloudOff" : this.#told ? toldSign : "person";
     if (this.notice.textContent !== text)
       fill(this.notice, text ? icon(sign, 18) : null, text ? h("span", {}, text) : null);
   }
