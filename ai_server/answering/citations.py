@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ai_server.knowledge.contract import Chunk, Hit
 
 LONGEST_QUOTE: Final = 400
+SERVICE_SOURCE: Final = "connector:"
+"""Begins the source id of what a live service found; no declared source can have it, for the colon."""
 CONTEXT: Final = 400
 """Characters of answer before a mark that its quote is chosen by."""
 
@@ -66,6 +68,7 @@ def citations(text: str, marks: Sequence[Mark], found: Sequence[Source], turn_id
         source = by_id[mark.marker_id]
         if source.chunk.quotable:
             said = text[max(begin, mark.position - CONTEXT) : mark.position]
+            service, text = _told(source.chunk)
             made.append(
                 Citation(
                     citation_id=f"{turn_id}.{len(made) + 1}",
@@ -74,10 +77,19 @@ def citations(text: str, marks: Sequence[Mark], found: Sequence[Source], turn_id
                     url=source.chunk.url,
                     quote=quote(source.hit, said),
                     position=mark.position,
+                    service=service,
+                    text=text,
                 )
             )
         begin = max(begin, mark.position)
     return tuple(made)
+
+
+def _told(chunk: Chunk) -> tuple[str, str]:
+    """Name the live service that a chunk comes from and what it said below the title; empty for a document's chunk."""
+    if not chunk.source_id.startswith(SERVICE_SOURCE):
+        return "", ""
+    return chunk.heading, chunk.text.partition("\n")[2]
 
 
 def quote(hit: Hit, said: str) -> str:

@@ -192,7 +192,11 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A reference to a chunk retrieved in this turn. `quote` is verbatim; `title` and `url` are the document's."""
+    """A reference to a chunk retrieved in this turn. `quote` is verbatim; `title` and `url` are the document's.
+
+    `service` names the live service that found it, and `text` is what it said then, date and snippet by line: no index
+    holds such a chunk. Both are empty for documents.
+    """
 
     citation_id: str
     chunk_id: str
@@ -200,6 +204,8 @@ class Citation:
     url: str | None
     quote: str
     position: int
+    service: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

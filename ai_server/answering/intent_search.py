@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
+from ai_server.answering.citations import SERVICE_SOURCE
 from ai_server.answering.contract import FailedSearch, IntentKind
 from ai_server.answering.intent import choosable, plain_intent, visible
 from ai_server.answering.intent_terms import suggestions, widening_steps
@@ -136,7 +137,7 @@ def _hit(project: Project, spec: ConnectorSpec, item: Item, language: str, rank:
     identity = "\0".join([project.project_id, spec.key, item.url or "", text])
     chunk = Chunk(
         chunk_id=hashlib.sha256(identity.encode()).hexdigest(),
-        source_id=f"connector:{spec.key}",
+        source_id=f"{SERVICE_SOURCE}{spec.key}",
         path=item.url or fold(item.title),
         title=item.title,
         url=item.url,

@@ -146,6 +146,8 @@ def citation(each: Citation) -> common_pb2.Citation:
         url=each.url,
         quote=each.quote,
         position=each.position,
+        service=each.service,
+        text=each.text,
     )
 
 

@@ -81,7 +81,9 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A reference into the answer; `position` in code points of the text."""
+    """A reference into the answer; `position` in code points of the text. `service` names the live service that found
+    it, and `text` is what it said then; both are empty for documents.
+    """
 
     citation_id: str
     chunk_id: str
@@ -89,6 +91,8 @@ class Citation:
     url: str | None
     quote: str
     position: int
+    service: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

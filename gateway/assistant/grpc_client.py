@@ -261,6 +261,8 @@ def _result(result: assistant_pb2.AnswerResult) -> Result:
                 url=each.url if each.HasField("url") else None,
                 quote=each.quote,
                 position=each.position,
+                service=each.service,
+                text=each.text,
             )
             for each in result.citations
         ),

@@ -47,13 +47,18 @@ class ServerText:
 
 @dataclass(frozen=True, slots=True)
 class CitedPassage:
-    """A reference from an answer to a chunk; `position` is in code points of the answer's text."""
+    """A reference from an answer to a chunk; `position` is in code points of the answer's text.
+
+    `service` names the live service that found it, and `text` is what it said then; both are empty for documents.
+    """
 
     chunk_id: str
     title: str
     url: str | None
     quote: str
     position: int
+    service: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,8 @@ def _spoken(result: Result, insufficient_count: int, problem: Mapping[str, Any] 
         server_text=None if result.outcome is Outcome.ANSWERED else ServerText(notice_key(result)),
         language=result.language,
         citations=tuple(
-            CitedPassage(each.chunk_id, each.title, each.url, each.quote, each.position) for each in result.citations
+            CitedPassage(each.chunk_id, each.title, each.url, each.quote, each.position, each.service, each.text)
+            for each in result.citations
         ),
         facts=_facts(result),
         insufficient_count=0 if answered else insufficient_count,

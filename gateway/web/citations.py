@@ -1,9 +1,12 @@
-"""The passage behind a citation, with the reader's rights checked again."""
+"""The passage behind a citation, with the reader's rights checked again. What a live service found is in no index: it
+opens as it was told in the answer, to whom the answer was given.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from gateway.assistant.contract import Passage
 from gateway.web.answers import answer
 from gateway.web.caller import visitor_of
 from gateway.web.conversations import owned
@@ -26,10 +29,7 @@ async def show(request: web.Request) -> web.Response:
     """Read the passage, if the visitor may read it now."""
     services, caller = request.app[SERVICES], await visitor_of(request)
     cited = await _cited(services, caller, request)
-    contexts = caller.project.contexts_of(caller.visitor)
-    passage = await services.assistant.passage(caller.project.id, cited.chunk_id, contexts)
-    if passage is None:
-        raise NotFound("There is no such citation.")
+    passage = await _passage(services, caller, cited)
     return answer(
         {
             "id": request.match_info["citation_id"],
@@ -39,8 +39,19 @@ async def show(request: web.Request) -> web.Response:
             "text": passage.text,
             "language": passage.language,
             "quote": cited.quote,
+            "service": cited.service,
         }
     )
+
+
+async def _passage(services: Services, caller: Caller, cited: CitedPassage) -> Passage:
+    if cited.service:
+        return Passage(cited.chunk_id, cited.title, cited.url, "", cited.text, "")
+    contexts = caller.project.contexts_of(caller.visitor)
+    passage = await services.assistant.passage(caller.project.id, cited.chunk_id, contexts)
+    if passage is None:
+        raise NotFound("There is no such citation.")
+    return passage
 
 
 async def _cited(services: Services, caller: Caller, request: web.Request) -> CitedPassage:

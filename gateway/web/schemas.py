@@ -220,7 +220,9 @@ class Stopped(Shape):
 
 
 class Passage(Shape):
-    """The passage behind a citation."""
+    """The passage behind a citation. `service` names the live service that said it when the answer was made; it is
+    empty for documents, which are read anew.
+    """
 
     id: str
     title: str
@@ -229,6 +231,7 @@ class Passage(Shape):
     text: str
     language: str
     quote: str
+    service: str
 
 
 class ReadUpTo(Request):

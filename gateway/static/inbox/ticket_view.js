@@ -66,6 +66,7 @@ export class TicketView extends PasseurElement {
           heading: "",
           text: citation.quote,
           language: "",
+          service: "",
         })),
     };
     for (const [type, answer] of Object.entries(answers)) {

@@ -16,7 +16,10 @@ import { typeset } from "./typeset.js";
 /** From this width on the passage stands beside the text, and both can be used. */
 const WIDE = "(min-width: 68rem)";
 
-/** @typedef {{ title: string, url: string | null, heading: string, text: string, language: string, quote: string }} Passage */
+/**
+ * @typedef {{ title: string, url: string | null, heading: string, text: string, language: string, quote: string,
+ *   service: string }} Passage
+ */
 
 export class PassagePanel extends PasseurElement {
   /** @type {HTMLElement | null} */
@@ -111,8 +114,12 @@ function contentOf(passage, citation) {
   const text = h("blockquote", { class: "passage-text", lang: passage.language || null });
   markQuote(text, passage.text, passage.quote || citation.quote, words.t.passageQuoted);
   typeset(text, passage.language);
-  const heading = passage.heading && passage.heading !== passage.title ? h("h3", {}, passage.heading) : null;
-  return [heading, text, documentLink(passage.url ?? citation.url)].filter((each) => each !== null);
+  const { service, title } = passage;
+  const told = service ? h("h3", {}, words.t.passageService(service)) : null;
+  const heading = passage.heading && passage.heading !== title ? h("h3", {}, passage.heading) : null;
+  const label = service ? words.t.passageOpenService(service) : words.t.passageOpen;
+  const link = documentLink(passage.url ?? citation.url, label);
+  return [told, heading, passage.text ? text : null, link].filter((each) => each !== null);
 }
 
 /** @param {unknown} cause @param {import("./model.js").Citation} citation */
@@ -124,14 +131,14 @@ function failureOf(cause, citation) {
   return [h("p", { class: "passage-wait alarm", role: "alert" }, text), quote].filter((each) => each !== null);
 }
 
-/** @param {string | null} url from the document's own metadata */
-function documentLink(url) {
+/** @param {string | null} url from the document's own metadata @param {string} label */
+function documentLink(url, label) {
   const address = url ? webAddress(url) : null;
   if (!address) return null;
   return h(
     "a",
     { class: "button", href: address, target: "_blank", rel: "noopener noreferrer" },
-    words.t.passageOpen,
+    label,
     icon("out", 17),
   );
 }

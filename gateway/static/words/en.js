@@ -75,6 +75,8 @@ export default {
   passageLoading: "Fetching the passage…",
   passageGone: "This passage is no longer available, or is not for you to read.",
   passageOpen: "Open the document",
+  passageService: (/** @type {string} */ service) => `Found on ${service} when this was answered.`,
+  passageOpenService: (/** @type {string} */ service) => `Open on ${service}`,
   passageQuoted: "Words the answer rests on",
 
   copy: "Copy",

@@ -76,6 +76,8 @@ export default {
   passageLoading: "Cargando el pasaje…",
   passageGone: "Este pasaje ya no está disponible, o no es para usted.",
   passageOpen: "Abrir el documento",
+  passageService: (service) => `Encontrado en ${service} cuando se respondió.`,
+  passageOpenService: (service) => `Abrir en ${service}`,
   passageQuoted: "Las palabras en que se apoya la respuesta",
 
   copy: "Copiar",

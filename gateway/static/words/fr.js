@@ -76,6 +76,8 @@ export default {
   passageLoading: "Chargement du passage…",
   passageGone: "Ce passage n’est plus disponible, ou ne vous est pas destiné.",
   passageOpen: "Ouvrir le document",
+  passageService: (service) => `Trouvé sur ${service} au moment de la réponse.`,
+  passageOpenService: (service) => `Ouvrir sur ${service}`,
   passageQuoted: "Les mots sur lesquels la réponse s’appuie",
 
   copy: "Copier",

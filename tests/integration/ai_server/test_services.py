@@ -13,11 +13,12 @@ from ai_server.connectors import kinds
 from ai_server.connectors.contract import ConnectorSpec
 from ai_server.knowledge.contract import KeySpec, ProjectKnowledge
 from ai_server.providers.contract import TextDelta
+from ai_server.providers.registry import ModelChoice
 from shared.pb.passeur.v1 import assistant_pb2, common_pb2
 from tests.fakes import ai_server as rigs
 from tests.fakes.ai_server import ai_server
 from tests.fakes.described_service import DescribedService
-from tests.fakes.generation import ScriptedGenerator
+from tests.fakes.generation import ScriptedGenerator, saying
 
 FILMS = {
     "batman": [
@@ -94,6 +95,10 @@ async def test_a_request_that_names_its_service_is_searched_and_cited(rig, libra
     assert [(each.title, each.url.rpartition("=")[2]) for each in result.citations] == [
         ("The Batman (2022)", "1"),
         ("Batman v Superman (2016)", "2"),
+    ]
+    assert [(each.service, each.text) for each in result.citations] == [
+        ("Jellyfin", "2022\nA *masked* [[c:abc]] man."),
+        ("Jellyfin", "2016\nTwo heroes."),
     ]
     assert not result.HasField("confidence")
     assert (result.model, result.cost_nanousd) == ("", 0)
@@ -191,3 +196,23 @@ async def test_courtesy_costs_nothing_and_asks_no_one(rig, library):
     result = await rig.answer("merci !", language_hint="fr")
     assert (result.outcome, result.answer_kind) == (common_pb2.OUTCOME_ANSWERED, assistant_pb2.ANSWER_KIND_GREETING)
     assert library[0]["jellyfin"].requests == []
+
+
+async def test_a_model_that_the_project_names_chooses_where_one_would_be_asked(rig, library, monkeypatch):
+    """Issue 8: optional, metered, and only in the uncommon case; what it cannot decide is asked."""
+    answers = {"cherche batman": "1", "cherche alien": "0"}
+    chooser = ScriptedGenerator(lambda request: saying(answers[request.question]), name="chooser")
+    chosen = (ModelChoice("chooser", "m"),)
+    with_services = rigs.project
+    monkeypatch.setattr(rigs, "project", lambda *chain, **given: replace(with_services(**given), intent_chain=chosen))
+    async with ai_server(chooser) as running:
+        found = await running.answer("cherche batman", language_hint="fr")
+        asked_back = await running.answer("cherche alien", language_hint="fr")
+        named = await running.answer("cherche batman sur jellyfin", language_hint="fr")
+    assert found.outcome == named.outcome == common_pb2.OUTCOME_ANSWERED
+    assert found.text.startswith("Résultats sur Jellyfin")
+    assert found.cost_nanousd > 0
+    assert asked_back.outcome == common_pb2.OUTCOME_CLARIFY_CONNECTOR
+    assert asked_back.cost_nanousd > 0
+    assert named.cost_nanousd == 0
+    assert [each.question for each in chooser.requests] == ["cherche batman", "cherche alien"]

@@ -307,6 +307,29 @@ async def test_a_citation_opens_with_rights_checked_again(browser, conversation,
     assert (await browser.call("GET", stolen)).status == 404
 
 
+async def test_a_citation_of_a_live_service_opens_as_it_was_told(browser, conversation, assistant):
+    """Issue 8: no index holds what a service found, and the AI server need not be asked for it."""
+    found = Citation(
+        "a", "chunk-9", "The Batman (2022)", "http://media.example/1", "The Batman (2022)", 3,
+        service="Jellyfin", text="2022-03-04\nA masked man.",
+    )  # fmt: skip
+    assistant.script = lambda question: answering("Là.", citations=(found,))
+    said = (await browser.say(conversation, "où ?"))["ai_message"]
+    path = f"/v1/conversations/{conversation}/citations/{said['citations'][0]['id']}"
+    passage = await browser.good("GET", path)
+    assert passage == {
+        "id": said["citations"][0]["id"],
+        "title": "The Batman (2022)",
+        "url": "http://media.example/1",
+        "heading": "",
+        "text": "2022-03-04\nA masked man.",
+        "language": "",
+        "quote": "The Batman (2022)",
+        "service": "Jellyfin",
+    }
+    assert assistant.asked_contexts == []
+
+
 async def test_a_project_that_hides_model_and_cost_hides_them_everywhere(new_browser, assistant):
     browser = await new_browser(with_session=False)
     await browser.open_session("pk_other")

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17passeur/v1/common.proto\x12\npasseur.v1\"\x18\n\x06Values\x12\x0e\n\x06values\x18\x01 \x03(\t\"\x92\x01\n\x10RetrievalContext\x12:\n\x07\x61llowed\x18\x01 \x03(\x0b\x32).passeur.v1.RetrievalContext.AllowedEntry\x1a\x42\n\x0c\x41llowedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12!\n\x05value\x18\x02 \x01(\x0b\x32\x12.passeur.v1.Values:\x02\x38\x01\"\xb4\x02\n\x05Usage\x12\x19\n\x11input_token_count\x18\x01 \x01(\x03\x12 \n\x18\x63\x61\x63hed_input_token_count\x18\x02 \x01(\x03\x12%\n\x1d\x63\x61\x63he_write_short_token_count\x18\x03 \x01(\x03\x12$\n\x1c\x63\x61\x63he_write_long_token_count\x18\x04 \x01(\x03\x12\x1a\n\x12output_token_count\x18\x05 \x01(\x03\x12\x1d\n\x15reasoning_token_count\x18\x06 \x01(\x03\x12\x34\n\nunit_count\x18\x07 \x03(\x0b\x32 .passeur.v1.Usage.UnitCountEntry\x1a\x30\n\x0eUnitCountEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"(\n\x05Image\x12\x11\n\tmime_type\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"{\n\x08\x43itation\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\x12\x10\n\x08\x63hunk_id\x18\x02 \x01(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x10\n\x03url\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\r\n\x05quote\x18\x05 \x01(\t\x12\x10\n\x08position\x18\x06 \x01(\x05\x42\x06\n\x04_url*Y\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n\tROLE_USER\x10\x01\x12\x0b\n\x07ROLE_AI\x10\x02\x12\x0e\n\nROLE_ADMIN\x10\x03\x12\x0f\n\x0bROLE_SYSTEM\x10\x04*\x84\x01\n\x0eReadinessState\x12\x1f\n\x1bREADINESS_STATE_UNSPECIFIED\x10\x00\x12\x19\n\x15READINESS_STATE_READY\x10\x01\x12\x1c\n\x18READINESS_STATE_DEGRADED\x10\x02\x12\x18\n\x14READINESS_STATE_DOWN\x10\x03*\xe9\x01\n\x07Outcome\x12\x17\n\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x14\n\x10OUTCOME_ANSWERED\x10\x01\x12 \n\x1cOUTCOME_INSUFFICIENT_CONTEXT\x10\x02\x12\x1d\n\x19OUTCOME_CLARIFY_CONNECTOR\x10\x03\x12\x1a\n\x16OUTCOME_CLARIFY_SEARCH\x10\x04\x12\x12\n\x0eOUTCOME_PAUSED\x10\x05\x12\x15\n\x11OUTCOME_TRUNCATED\x10\x06\x12\x13\n\x0fOUTCOME_STOPPED\x10\x07\x12\x12\n\x0eOUTCOME_FAILED\x10\x08\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17passeur/v1/common.proto\x12\npasseur.v1\"\x18\n\x06Values\x12\x0e\n\x06values\x18\x01 \x03(\t\"\x92\x01\n\x10RetrievalContext\x12:\n\x07\x61llowed\x18\x01 \x03(\x0b\x32).passeur.v1.RetrievalContext.AllowedEntry\x1a\x42\n\x0c\x41llowedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12!\n\x05value\x18\x02 \x01(\x0b\x32\x12.passeur.v1.Values:\x02\x38\x01\"\xb4\x02\n\x05Usage\x12\x19\n\x11input_token_count\x18\x01 \x01(\x03\x12 \n\x18\x63\x61\x63hed_input_token_count\x18\x02 \x01(\x03\x12%\n\x1d\x63\x61\x63he_write_short_token_count\x18\x03 \x01(\x03\x12$\n\x1c\x63\x61\x63he_write_long_token_count\x18\x04 \x01(\x03\x12\x1a\n\x12output_token_count\x18\x05 \x01(\x03\x12\x1d\n\x15reasoning_token_count\x18\x06 \x01(\x03\x12\x34\n\nunit_count\x18\x07 \x03(\x0b\x32 .passeur.v1.Usage.UnitCountEntry\x1a\x30\n\x0eUnitCountEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"(\n\x05Image\x12\x11\n\tmime_type\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"\x9a\x01\n\x08\x43itation\x12\x13\n\x0b\x63itation_id\x18\x01 \x01(\t\x12\x10\n\x08\x63hunk_id\x18\x02 \x01(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x10\n\x03url\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\r\n\x05quote\x18\x05 \x01(\t\x12\x10\n\x08position\x18\x06 \x01(\x05\x12\x0f\n\x07service\x18\x07 \x01(\t\x12\x0c\n\x04text\x18\x08 \x01(\tB\x06\n\x04_url*Y\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n\tROLE_USER\x10\x01\x12\x0b\n\x07ROLE_AI\x10\x02\x12\x0e\n\nROLE_ADMIN\x10\x03\x12\x0f\n\x0bROLE_SYSTEM\x10\x04*\x84\x01\n\x0eReadinessState\x12\x1f\n\x1bREADINESS_STATE_UNSPECIFIED\x10\x00\x12\x19\n\x15READINESS_STATE_READY\x10\x01\x12\x1c\n\x18READINESS_STATE_DEGRADED\x10\x02\x12\x18\n\x14READINESS_STATE_DOWN\x10\x03*\xe9\x01\n\x07Outcome\x12\x17\n\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x14\n\x10OUTCOME_ANSWERED\x10\x01\x12 \n\x1cOUTCOME_INSUFFICIENT_CONTEXT\x10\x02\x12\x1d\n\x19OUTCOME_CLARIFY_CONNECTOR\x10\x03\x12\x1a\n\x16OUTCOME_CLARIFY_SEARCH\x10\x04\x12\x12\n\x0eOUTCOME_PAUSED\x10\x05\x12\x15\n\x11OUTCOME_TRUNCATED\x10\x06\x12\x13\n\x0fOUTCOME_STOPPED\x10\x07\x12\x12\n\x0eOUTCOME_FAILED\x10\x08\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,12 +35,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RETRIEVALCONTEXT_ALLOWEDENTRY']._serialized_options = b'8\001'
   _globals['_USAGE_UNITCOUNTENTRY']._loaded_options = None
   _globals['_USAGE_UNITCOUNTENTRY']._serialized_options = b'8\001'
-  _globals['_ROLE']._serialized_start=692
-  _globals['_ROLE']._serialized_end=781
-  _globals['_READINESSSTATE']._serialized_start=784
-  _globals['_READINESSSTATE']._serialized_end=916
-  _globals['_OUTCOME']._serialized_start=919
-  _globals['_OUTCOME']._serialized_end=1152
+  _globals['_ROLE']._serialized_start=724
+  _globals['_ROLE']._serialized_end=813
+  _globals['_READINESSSTATE']._serialized_start=816
+  _globals['_READINESSSTATE']._serialized_end=948
+  _globals['_OUTCOME']._serialized_start=951
+  _globals['_OUTCOME']._serialized_end=1184
   _globals['_VALUES']._serialized_start=39
   _globals['_VALUES']._serialized_end=63
   _globals['_RETRIEVALCONTEXT']._serialized_start=66
@@ -53,6 +53,6 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_USAGE_UNITCOUNTENTRY']._serialized_end=523
   _globals['_IMAGE']._serialized_start=525
   _globals['_IMAGE']._serialized_end=565
-  _globals['_CITATION']._serialized_start=567
-  _globals['_CITATION']._serialized_end=690
+  _globals['_CITATION']._serialized_start=568
+  _globals['_CITATION']._serialized_end=722
 # @@protoc_insertion_point(module_scope)

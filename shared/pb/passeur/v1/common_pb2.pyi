@@ -105,17 +105,21 @@ class Image(_message.Message):
     def __init__(self, mime_type: _Optional[str] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class Citation(_message.Message):
-    __slots__ = ("citation_id", "chunk_id", "title", "url", "quote", "position")
+    __slots__ = ("citation_id", "chunk_id", "title", "url", "quote", "position", "service", "text")
     CITATION_ID_FIELD_NUMBER: _ClassVar[int]
     CHUNK_ID_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     QUOTE_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
+    SERVICE_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
     citation_id: str
     chunk_id: str
     title: str
     url: str
     quote: str
     position: int
-    def __init__(self, citation_id: _Optional[str] = ..., chunk_id: _Optional[str] = ..., title: _Optional[str] = ..., url: _Optional[str] = ..., quote: _Optional[str] = ..., position: _Optional[int] = ...) -> None: ...
+    service: str
+    text: str
+    def __init__(self, citation_id: _Optional[str] = ..., chunk_id: _Optional[str] = ..., title: _Optional[str] = ..., url: _Optional[str] = ..., quote: _Optional[str] = ..., position: _Optional[int] = ..., service: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
