@@ -34,7 +34,7 @@ class Jellyfin:
             "searchTerm": request.terms,
             "recursive": "true",
             "limit": str(request.limit),
-            "fields": "Overview,PremiereDate",
+            "fields": "Overview",
             "includeItemTypes": TYPES if request.wide else request.parameters.get("types", TYPES),
             "enableTotalRecordCount": "false",
         }

@@ -99,6 +99,10 @@ class DescribedService:
                 wrong.append(f"{each['name']} is required")
             kind = each["schema"].get("type")
             value = place.get(each["name"], "")
+            allowed = each["schema"].get("items", each["schema"]).get("enum")
+            parts = value.split(",") if kind == "array" else [value]
+            if value and allowed and not set(parts) <= set(allowed):
+                wrong.append(f"{each['name']} is none of {allowed}")
             if value and kind == "integer" and not value.isdigit():
                 wrong.append(f"{each['name']} is no integer")
             if value and kind == "boolean" and value not in {"true", "false"}:
