@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 ASKED_AT_ONCE: Final = 100
 NEIGHBOURS: Final = 5
 """How many rows are asked for: passages of the same text have the same vector, and any of them may come first."""
+NEIGHBOURS_AGAIN: Final = 200
+"""How many are asked for once more where a row was not among the first: among hundreds of near-twins an approximate
+search looks at some of them only, unless it is asked for more.
+"""
 TWIN_GAP: Final = 1e-5
 
 
@@ -28,15 +32,32 @@ async def untrue(index: DurableIndex, collection: str, snapshot: Snapshot, wante
         held.update(records.ids)
     unreachable = set(wanted) - held
     ghosts = held - set(wanted)
-    for start in range(0, len(snapshot), ASKED_AT_ONCE):
-        part = snapshot.entries[start : start + ASKED_AT_ONCE]
-        vectors = snapshot.vectors[start : start + ASKED_AT_ONCE]
-        found = await index.nearest(collection, vectors, NEIGHBOURS)
-        for entry, vector, ids in zip(part, vectors, found, strict=True):
-            ghosts.update(each for each in ids if each not in wanted)
-            if entry.chunk.chunk_id not in ids and not _has_twin(snapshot, vector, ids):
-                unreachable.add(entry.chunk.chunk_id)
+    rows = list(range(len(snapshot)))
+    for count in (NEIGHBOURS, NEIGHBOURS_AGAIN):
+        rows = await _not_among(index, collection, snapshot, rows, count, wanted, ghosts)
+    unreachable.update(snapshot.entries[row].chunk.chunk_id for row in rows)
     return IndexAudit(len(wanted), tuple(sorted(unreachable)), tuple(sorted(ghosts)))
+
+
+async def _not_among(
+    index: DurableIndex,
+    collection: str,
+    snapshot: Snapshot,
+    rows: Sequence[int],
+    count: int,
+    wanted: Collection[str],
+    ghosts: set[str],
+) -> list[int]:
+    """Give the rows that are not among the `count` nearest to their own vector; what should not be there is noted."""
+    missing: list[int] = []
+    for start in range(0, len(rows), ASKED_AT_ONCE):
+        part = rows[start : start + ASKED_AT_ONCE]
+        found = await index.nearest(collection, snapshot.vectors[part], count)
+        for row, ids in zip(part, found, strict=True):
+            ghosts.update(each for each in ids if each not in wanted)
+            if snapshot.entries[row].chunk.chunk_id not in ids and not _has_twin(snapshot, snapshot.vectors[row], ids):
+                missing.append(row)
+    return missing
 
 
 def _has_twin(snapshot: Snapshot, vector: NDArray[np.float32], ids: Sequence[str]) -> bool:
