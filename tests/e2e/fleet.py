@@ -41,7 +41,11 @@ GENEROUS = {
     "PASSEUR_GATEWAY_SESSIONS_PER_MINUTE": "1000000",
     "PASSEUR_GATEWAY_TRUSTED_PROXIES": "127.0.0.0/8",
 }
+GATEWAYS = ("gateway-1", "gateway-2")
+PORT_ATTEMPTS = 3
 RETRY_S = 0.2
+WAVE = 20
+"""Visitors who come and ask at once, so that a machine of two cores does nothing else but take them in."""
 PROVIDER = '[{ provider = "mistral", model = "mistral-small-2603" }]'
 
 
@@ -57,7 +61,7 @@ def rich(text: str) -> str:
 class Fleet(Installation):
     """An installation whose gateways are `gateway-1` and `gateway-2`, and that is reached through nginx."""
 
-    ports: dict[str, int] = field(default_factory=lambda: {name: free_port() for name in ("gateway-1", "gateway-2")})
+    ports: dict[str, int] = field(default_factory=dict)
 
     def environment(self) -> dict[str, str]:
         """As one installation has it, with the AI server behind a socket."""
@@ -70,16 +74,32 @@ class Fleet(Installation):
             **self.settings,
         }
 
-    def start_gateway(self, name: str) -> None:
-        """Start one of the gateways; they share the data folder."""
+    async def start_gateway(self, name: str, http: aiohttp.ClientSession) -> None:
+        """Start one of the gateways, on another port where somebody was faster; they share the data folder."""
+        for _ in range(PORT_ATTEMPTS):
+            self.ports.setdefault(name, free_port())
+            process = self.processes[name] = self._spawn(name)
+            await until(lambda process=process: self._has_begun(name, process, http), READY_WITHIN_S)
+            if process.poll() is None:
+                return
+            assert "address already in use" in self.log(name), self.log(name)[-2000:]
+            del self.ports[name]
+        raise AssertionError(f"no port for {name} in {PORT_ATTEMPTS} attempts")
+
+    def _spawn(self, name: str) -> subprocess.Popen[bytes]:
         own = {**self.environment(), "PASSEUR_GATEWAY_ADDRESS": f"127.0.0.1:{self.ports[name]}"}
         with (self.folder / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                [sys.executable, "-m", "gateway"], cwd=ROOT, env=own, stdout=log, stderr=log
-            )
+            return subprocess.Popen([sys.executable, "-m", "gateway"], cwd=ROOT, env=own, stdout=log, stderr=log)
+
+    async def _has_begun(self, name: str, process: subprocess.Popen[bytes], http: aiohttp.ClientSession) -> bool:
+        with suppress(aiohttp.ClientError):
+            async with http.get(f"http://127.0.0.1:{self.ports[name]}/healthz"):
+                return True
+        return process.poll() is not None
 
     def start_nginx(self) -> None:
         """Start nginx on the sample site; only the addresses are ours."""
+        self.gateway_port = free_port()
         site = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
         for old, new in {
             "listen 80;": f"listen 127.0.0.1:{self.gateway_port};",
@@ -139,8 +159,7 @@ async def fleet(folder: Path, script: Script) -> AsyncIterator[tuple[Fleet, aioh
         async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None)) as http:
             try:
                 made.start("ai_server")
-                for name in made.ports:
-                    made.start_gateway(name)
+                await asyncio.gather(*(made.start_gateway(name, http) for name in GATEWAYS))
                 made.start_nginx()
                 await made.wait_gateways(http)
                 await made.command("ai_server", "ingest", "--project", "demo")
@@ -260,14 +279,17 @@ async def kill_while_streaming(
 ) -> Outcome:
     """Let `count` visitors ask, kill one gateway when all hear their answers, and see what each ends with."""
     followers = [Follower(made.url, http) for _ in range(count)]
-    for place in range(0, count, 20):
-        await asyncio.gather(*(each.arrive() for each in followers[place : place + 20]))
     already, loop = len(simulator.lines), asyncio.get_running_loop()
-    reading = [asyncio.create_task(each.follow()) for each in followers]
-    asking = [asyncio.create_task(_ask(each, number)) for number, each in enumerate(followers)]
+    reading: list[asyncio.Task[None]] = []
+    asking: list[asyncio.Task[None]] = []
     try:
         async with asyncio.timeout(within_s):
-            await asyncio.gather(*(each.spoken.wait() for each in followers))
+            for place in range(0, count, WAVE):
+                wave = followers[place : place + WAVE]
+                await asyncio.gather(*(each.arrive() for each in wave))
+                reading += [asyncio.create_task(each.follow()) for each in wave]
+                asking += [asyncio.create_task(_ask(each, place + number)) for number, each in enumerate(wave)]
+                await asyncio.gather(*(each.spoken.wait() for each in wave))
             early = sum(each.done.is_set() for each in followers)
             victim = made.processes.pop("gateway-1")
             victim.send_signal(signal.SIGKILL)
@@ -280,7 +302,7 @@ async def kill_while_streaming(
         await asyncio.gather(*reading, *asking, return_exceptions=True)
     faults = [f"visitor {number}: {fault}" for number, each in enumerate(followers) for fault in each.faults]
     faults += [f"visitor {number}: resync" for number, each in enumerate(followers) if each.resyncs]
-    if early > count // 2:
+    if early > count // 10:
         faults.append(f"{early} of {count} answers were over before the kill")
     bills = [line.cost_nanousd for line in simulator.lines[already:]]
     for number, each in enumerate(followers):

@@ -16,7 +16,7 @@ FULL = 200
 SHORT = 0
 """The short form is tests/e2e/test_two_gateways.py: bringing the processes up takes longer than a short form may."""
 AT_ONCE = 200
-PIECES = tuple(f"piece {number} " for number in range(50))
+PIECES = tuple(f"piece {number} " for number in range(100))
 SLOW = Script(chunks=PIECES, pace_s=1.0)
 WITHIN_S = 200.0
 
