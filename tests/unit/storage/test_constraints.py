@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 from ai_server.storage.constraints import RULES, UNIQUE_COLUMNS, domain_error, sqlite_constraint
-from ai_server.storage.statements import numbered, queries, schema
+from ai_server.storage.statements import additions, numbered, queries, schema
 from shared.errors import AlreadyResolved, Conflict, IdempotencyConflict, InvalidRequest, PasseurError
 
 DIALECTS = ("sqlite", "postgres")
@@ -93,6 +93,7 @@ def test_every_query_can_be_numbered(dialect):
 
 
 def test_every_shared_query_compiles(connection):
+    connection.executescript(additions())
     for name, sql in queries("sqlite").items():
         values = dict.fromkeys(numbered("sqlite", name).parameters, 1)
         connection.execute(f"EXPLAIN {sql}", values)
