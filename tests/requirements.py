@@ -447,6 +447,14 @@ BEHAVIOURS = (
         "e2e/test_resuming.py::test_a_reload_in_the_middle_of_an_answer_goes_on_where_it_was",
     ),
     _b(
+        "clarify-walk",
+        "What could go to several services is asked, chosen and found; a search without a result becomes one with",
+        "D4",
+        "e2e/test_services_walk.py::test_cherche_batman_is_asked_about_chosen_by_a_button_found_and_its_citation_opens",
+        "e2e/test_services_walk.py::test_a_search_without_a_result_offers_its_words_and_one_of_them_finds",
+        "e2e/test_services_walk.py::test_a_pending_question_outlives_a_killed_gateway",
+    ),
+    _b(
         "readme-true",
         "The README's example runs as written",
         "I2",
