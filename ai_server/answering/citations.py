@@ -68,7 +68,7 @@ def citations(text: str, marks: Sequence[Mark], found: Sequence[Source], turn_id
         source = by_id[mark.marker_id]
         if source.chunk.quotable:
             said = text[max(begin, mark.position - CONTEXT) : mark.position]
-            service, text = _told(source.chunk)
+            service, service_text = _told(source.chunk)
             made.append(
                 Citation(
                     citation_id=f"{turn_id}.{len(made) + 1}",
@@ -78,7 +78,7 @@ def citations(text: str, marks: Sequence[Mark], found: Sequence[Source], turn_id
                     quote=quote(source.hit, said),
                     position=mark.position,
                     service=service,
-                    text=text,
+                    text=service_text,
                 )
             )
         begin = max(begin, mark.position)

@@ -121,7 +121,7 @@ def listing(spec: ConnectorSpec, intent: Intent, sources: Sequence[Source], lang
 
 def _line(source: Source) -> str:
     title, _, rest = source.chunk.text.partition("\n")
-    about = " ".join(rest.split())
+    about = " – ".join(" ".join(line.split()) for line in rest.splitlines() if line.strip())
     about = about if len(about) <= SHOWN_SNIPPET else about[: SHOWN_SNIPPET - 1].rstrip() + "…"
     shown = f"**{_plain(title)}**" + (f" – {_plain(about)}" if about else "")
     return f"- {shown} {written(source.marker_id)}"
