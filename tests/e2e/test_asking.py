@@ -27,7 +27,7 @@ async def test_a_question_gets_a_streamed_answer_whose_sources_open(stage: Stage
     await expect(answer).to_contain_text("cite ses sources")
     await expect(answer.locator("strong")).to_have_text("vos documents")
     await expect(page.locator("passeur-progress")).to_be_hidden()
-    await expect(answer.locator(".facts")).to_contain_text("sans coût")
+    await expect(answer.locator(".facts")).to_contain_text("cité des documents")
 
     source = answer.get_by_role("button", name="Source 1 Ce que fait Passeur").last
     await source.click()

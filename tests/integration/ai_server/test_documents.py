@@ -81,7 +81,10 @@ async def test_documents_are_listed_by_page_and_one_is_explained(rig):
         if not token:
             break
     assert seen == ["broken.md", "open.md", "silent.md", "staff.md"]
-    assert [(each.source_id, each.document_count, each.chunk_count) for each in page.sources] == [("handbook", 3, 3)]
+    assert [(each.source_id, each.document_count, each.chunk_count) for each in page.sources] == [
+        ("handbook", 3, 3),
+        ("sent", 0, 0),
+    ]
     request = documents_pb2.ExplainRequest(project_id="demo", source_id="handbook", path="open.md")
     found = await stub(rig).Explain(request, metadata=rig.metadata("operator"), timeout=10)
     assert (found.document.title, found.document.language) == ("Hours", "en")

@@ -9,7 +9,9 @@ import grpc.aio
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from ai_server.providers.breaker import FAILURES_TO_OPEN
 from ai_server.providers.contract import TextDelta
+from ai_server.providers.patience import FOR_AN_ANSWER
 from ai_server.readiness import RETRIEVAL, STORE, State
 from shared.errors import ProviderOverloaded, ProviderRefused
 from shared.pb.passeur.v1 import assistant_pb2, common_pb2, readiness_pb2, readiness_pb2_grpc
@@ -115,7 +117,7 @@ async def test_a_provider_that_keeps_failing_is_left_alone_and_shows_as_degraded
         await rig.wait_for(State.DEGRADED)
         rows = {each.name: each for each in (await check(rig)).dependencies}
         assert "scripted" in rows["generation"].reason
-    assert len(busy.requests) == 3
+    assert len(busy.requests) == FAILURES_TO_OPEN * FOR_AN_ANSWER.tries
 
 
 async def test_a_provider_that_cannot_be_made_degrades_and_is_tried_again():
