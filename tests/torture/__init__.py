@@ -6,7 +6,7 @@ Each module offers:
 
 * `PROMISE`: one sentence, printed by the runner;
 * `FULL`: the n of the full count (`N` defaults to it);
-* `SHORT`: the n that stays well under 10 s, used by `make test` (tests/torture/test_short_forms.py);
+* `SHORT`: the n that stays well under 10 s, used by `make test` (tests/torture/test_short_forms_of_*.py);
 * `async def run(n: int, seed: int) -> Figure`: does `n` trials, every choice drawn from `random.Random(seed)` (or from
   `seed + trial`), so that a failure replays from the seed that it names. It raises nothing for a broken promise: it
   counts, and puts a sentence with the seed into `Figure.failures`. `Figure.skipped` says why it could not run.

@@ -25,7 +25,7 @@ PROMISE = (
     "hostile images, PDFs, Word files, texts and tables: refused, within 5 s of processor and 512 MB, server unmoved"
 )
 FULL = 590
-SHORT = 10
+SHORT = 6
 PROCESSOR_S = 6.0
 """5 s for the file itself, and the child's own start."""
 
