@@ -14,7 +14,7 @@ from ai_server.providers import registry
 from ai_server.providers.fallback import Chain, Chains
 from ai_server.providers.registry import ModelChoice
 from ai_server.storage.contract import ReservationState
-from tests.fakes.clock import ManualClock
+from tests.fakes.clock import HurriedClock, ManualClock
 from tests.simulator.script import Script
 from tests.simulator.server import Simulator, running
 from tests.wire.subjects import CATALOG, MISTRAL
@@ -51,7 +51,7 @@ async def paid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         generation = providers.generation(choice).generation
         assert generation is not None
         await generation.initialize()
-        chains = Chains(providers, meter=till.meter, clock=clock, observe=lambda _: None)
+        chains = Chains(providers, meter=till.meter, clock=HurriedClock(), observe=lambda _: None)
         try:
             yield Paid(simulator, till, chains.chain([choice]))
             unsettled = await chains.settle_all(20.0)
