@@ -156,7 +156,7 @@ async def _routing(way: str, encoder: SentenceEncoder | None) -> None:
 
 async def _questions(handed: HandedSets, way: str, encoder: SentenceEncoder | None) -> None:
     detector = RoutingDetector(encoder)
-    sets = {"piaf fr": handed.piaf(), "squad2 en": handed.squad2(), "service-public fr": handed.service_public()}
+    sets = {"piaf fr": handed.piaf(), "squad2 en": handed.squad2(), "service-public fr": handed.service_public(0)}
     sets["xquad es"] = handed.xquad("es", "es")
     for name, each in sets.items():
         texts = [question.text for question in each.questions]
