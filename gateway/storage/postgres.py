@@ -18,8 +18,9 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from gateway.storage import migrate
+from gateway.storage.again import note_change
 from gateway.storage.contract import Undone
-from gateway.storage.postgres_faults import FOREIGN, told, unusable
+from gateway.storage.postgres_faults import FOREIGN, UNSENT, root, told, unusable
 from gateway.storage.transaction import Transaction
 from gateway.storage.unbroken import ended, unbroken
 from shared.errors import NotReady, SettingsError
@@ -65,6 +66,7 @@ class PostgresConnection:
     def __init__(self, connection: AsyncConnection) -> None:
         """Take a connection on which BEGIN was said."""
         self._connection = connection
+        self.changed = False
 
     async def rows(self, statement: sa.Executable) -> Sequence[Mapping[str, Any]]:
         """Run a statement and read all its rows."""
@@ -80,6 +82,7 @@ class PostgresConnection:
         return postgresql.insert(table)
 
     async def _execute(self, statement: sa.Executable) -> sa.CursorResult[Any]:
+        self.changed |= statement.is_dml
         try:
             return await unbroken(self._connection.execute(statement))
         except FOREIGN as exc:
@@ -112,9 +115,12 @@ class PostgresStore:
         try:
             connection = await self._begun()
             try:
-                transaction = Transaction(PostgresConnection(connection), self._clock)
+                begun = PostgresConnection(connection)
+                transaction = Transaction(begun, self._clock)
                 yield transaction
                 _, cancelled = await ended(self._commit(connection))
+                if begun.changed:
+                    note_change()
             except BaseException:
                 await ended(_take_back(connection))
                 raise
@@ -188,6 +194,8 @@ class PostgresStore:
         try:
             await connection.execute(sa.text("COMMIT"))
         except FOREIGN as exc:
+            if isinstance(root(exc), UNSENT):
+                raise told(exc) from exc
             # Whether it committed nobody knows, so that nothing may begin again by itself.
             raise unusable(exc) from exc
 

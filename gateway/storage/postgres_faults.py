@@ -32,6 +32,9 @@ LOST: Final[tuple[type[BaseException], ...]] = (
     ConnectionError,
 )
 
+UNSENT: Final = asyncpg.InterfaceError
+"""What the driver says before it sends anything: a statement that ended so never reached the database."""
+
 CAUSES: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (asyncpg.InvalidPasswordError, "the user or password is wrong"),
     (asyncpg.InvalidAuthorizationSpecificationError, "the user is not allowed in"),

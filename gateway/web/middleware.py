@@ -10,9 +10,11 @@ import structlog
 from aiohttp import web
 
 from gateway.identity.origins import check_origin, is_own
+from gateway.storage.again import again_unless_changed
+from gateway.storage.contract import Undone
 from gateway.web import problems
 from gateway.web.services import REQUEST_ID, SERVICES
-from shared.errors import PasseurError
+from shared.errors import NotReady, PasseurError
 from shared.ids import new_id
 from shared.logs import logger
 
@@ -34,6 +36,8 @@ SECURITY_HEADERS: Final = {
 }
 API_CSP: Final = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 ALLOWED_HEADERS: Final = "Authorization, Content-Type, Accept-Language, Idempotency-Key, Last-Event-ID"
+ANSWERING: Final = web.RequestKey("answering", bool)
+"""Set on a request whose answer has begun."""
 EXPOSED_HEADERS: Final = "Retry-After, X-Request-Id"
 PREFLIGHT_AGE_S: Final = 600
 
@@ -88,8 +92,29 @@ async def doors(request: web.Request, handler: Handler) -> web.StreamResponse:
     return await handler(request)
 
 
+def repeatable(handler: Handler) -> Handler:
+    """Answer a request again that the database undid, while nothing was changed and nothing was answered yet.
+
+    Its body must be one that `request.read` keeps.
+    """
+
+    async def answered(request: web.Request) -> web.StreamResponse:
+        async def act() -> web.StreamResponse:
+            try:
+                return await handler(request)
+            except Undone as exc:
+                if request.get(ANSWERING):
+                    raise NotReady(exc.message) from exc
+                raise
+
+        return await again_unless_changed(act, request.app[SERVICES].clock)
+
+    return answered
+
+
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
     """Put the headers for safety on every response; a signal of the application."""
+    request[ANSWERING] = True
     for name, value in SECURITY_HEADERS.items():
         response.headers.setdefault(name, value)
     response.headers.setdefault("Content-Security-Policy", API_CSP)

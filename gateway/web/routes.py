@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gateway.web import citations, conversations, events, health, messages, openapi, pages, schemas, sessions
+from gateway.web.middleware import repeatable
 from gateway.web.route import Route
 from gateway.web.support_routes import SUPPORT_ROUTES
 
@@ -50,7 +51,8 @@ ROUTES: Final = (
 def add_routes(app: web.Application) -> None:
     """Put every operation, the document that describes them and the pages on an application."""
     for route in ROUTES:
-        app.router.add_route(route.method, route.path, route.handler)
+        handler = route.handler if route.media else repeatable(route.handler)
+        app.router.add_route(route.method, route.path, handler)
     document = openapi.build(ROUTES)
     app.router.add_get("/openapi.json", openapi.handler(document))
     app.router.add_get("/", pages.root)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import shutil
 from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +17,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright, expect
 
 from gateway.web.services import LimitSettings, Services
+from tests.e2e.installation import prepare_data
 from tests.fakes.assistant import ScriptedAssistant
 from tests.fakes.gateway import PASSAGES, demo_script, open_services, serving
 
@@ -25,6 +29,7 @@ FLAGS = (
 )
 DESK = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
+DONE = "done"
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 WAIT_MS = 20_000
 """The longest that anything on the page may take to appear; nothing waits when it is there."""
@@ -87,6 +92,24 @@ async def ask(page: Page, text: str) -> None:
 def said(page: Page, role: str = "ai"):
     """The finished messages of one side."""
     return page.locator(f'passeur-message[data-role="{role}"][data-state="whole"]')
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the samples indexed, made once for all workers; only to be copied."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "prepared"
+    with (shared / "prepared.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / DONE).exists():
+            folder.mkdir()
+            # In a thread of its own, because the tests' loop may be running already.
+            with ThreadPoolExecutor(1) as aside:
+                aside.submit(asyncio.run, prepare_data(folder)).result()
+            (folder / DONE).touch()
+    return folder / "data"
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -151,20 +151,37 @@ async def until(condition: Callable[[], object], within_s: float = 30.0) -> None
 
 @asynccontextmanager
 async def installed(
-    folder: Path, settings: dict[str, str] | None = None, change: Callable[[str], str] = lambda text: text
+    folder: Path,
+    prepared: Path,
+    settings: dict[str, str] | None = None,
+    change: Callable[[str], str] = lambda text: text,
 ) -> AsyncIterator[tuple[Installation, aiohttp.ClientSession]]:
-    """Bring an installation up with samples indexed, and take it down."""
+    """Bring an installation up on a copy of a data folder that `prepare_data` made, and take it down."""
     installation = Installation(folder, settings or {})
     installation.write_project(change)
+    shutil.copytree(prepared, installation.data)
+    async with _running(installation) as http:
+        yield installation, http
+
+
+async def prepare_data(folder: Path) -> Path:
+    """Make a data folder from nothing, with the two client records and the samples indexed."""
+    installation = Installation(folder)
+    installation.write_project()
     await installation.prepare()
-    timeout = aiohttp.ClientTimeout(total=READY_WITHIN_S)
-    async with aiohttp.ClientSession(timeout=timeout) as http:
+    async with _running(installation):
+        await installation.command("ai_server", "ingest", "--project", "demo")
+    return installation.data
+
+
+@asynccontextmanager
+async def _running(installation: Installation) -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=READY_WITHIN_S)) as http:
         try:
             installation.start("ai_server")
             installation.start("gateway")
             await installation.wait_ready(http)
-            await installation.command("ai_server", "ingest", "--project", "demo")
-            yield installation, http
+            yield http
         finally:
             installation.stop()
 

@@ -39,9 +39,9 @@ async def simulator():
 
 
 @pytest.fixture
-async def walk(tmp_path, simulator):
+async def walk(tmp_path, simulator, prepared):
     settings = {"PASSEUR_AI_MISTRAL_API_KEY": "key", "PASSEUR_AI_MISTRAL_BASE_URL": f"{simulator.url}/mistral"}
-    async with installed(tmp_path, settings, with_model) as (installation, http):
+    async with installed(tmp_path, prepared, settings, with_model) as (installation, http):
         yield installation, http, await Visitor.arrive(installation, http)
 
 

@@ -72,7 +72,7 @@ async def simulator():
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def house(tmp_path_factory, simulator):
+async def house(tmp_path_factory, simulator, prepared):
     """The demo project as it ships, with a second assistant that a simulated model writes for."""
     settings = {"PASSEUR_AI_MISTRAL_API_KEY": "key", "PASSEUR_AI_MISTRAL_BASE_URL": f"{simulator.url}/mistral"}
     added = """
@@ -81,7 +81,9 @@ mode = "documents"
 providers = [{ provider = "mistral", model = "mistral-small-2603" }]
 """
     folder = tmp_path_factory.mktemp("files")
-    async with installed(folder, settings, lambda text: text.replace("[embedding]", f"{added}\n[embedding]")) as both:
+    async with installed(
+        folder, prepared, settings, lambda text: text.replace("[embedding]", f"{added}\n[embedding]")
+    ) as both:
         installation, http = both
         told = await installation.command("gateway", "staff", "add", "ana", "--name", "Ana Ortiz")
         password = next(line.split()[-1] for line in told.splitlines() if line.startswith("password:"))

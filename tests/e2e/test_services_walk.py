@@ -123,7 +123,7 @@ def with_services(media: str, pages: str) -> Callable[[str], str]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def walk(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Walk]:
+async def walk(browser: Browser, tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> AsyncIterator[Walk]:
     expect.set_options(timeout=WAIT_MS)
     media, pages = DescribedService("jellyfin.yaml", library), web.Application()
     pages.router.add_get("/search", wiki)
@@ -137,7 +137,9 @@ async def walk(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> As
         port = free_port()
         settings = {"PASSEUR_CONNECTOR_MEDIA": SECRET, "PASSEUR_GATEWAY_METRICS_ADDRESS": f"127.0.0.1:{port}"}
         folder = tmp_path_factory.mktemp("walk")
-        installation, http = await stack.enter_async_context(installed(folder, settings, with_services(*addresses)))
+        installation, http = await stack.enter_async_context(
+            installed(folder, prepared, settings, with_services(*addresses))
+        )
         walking = Walk(installation, http, browser, media, f"http://127.0.0.1:{port}/metrics", [])
         yield walking
         for context in browser.contexts:

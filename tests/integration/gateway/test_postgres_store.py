@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from gateway.conversation.model import Visitor
 from gateway.storage import again as again_of
 from gateway.storage import postgres, sqlite
-from gateway.storage.again import again
+from gateway.storage.again import again, again_unless_changed
 from gateway.storage.contract import NewEvent, Undone
 from gateway.storage.postgres import open_postgres
 from gateway.storage.tables import metadata
@@ -160,6 +160,40 @@ async def test_a_connection_lost_in_a_transaction_undoes_it(pair, url):
         await act()
     async with pair[0].transaction() as tx:
         assert (await tx.events.position("s")).head == 0
+
+
+async def test_a_connection_that_was_lost_before_the_commit_was_sent_undoes_it_and_it_is_done_again(pair, url):
+    tries = []
+
+    async def act():
+        tries.append(1)
+        async with pair[0].transaction() as tx:
+            await tx.events.append("s", NewEvent("read", {}))
+            if len(tries) == 1:
+                await end_all_sessions(url)
+                await asyncio.sleep(0.2)  # until the driver has seen it
+
+    await again(act, CLOCK)
+    assert len(tries) == 2
+    async with pair[0].transaction() as tx:
+        assert (await tx.events.position("s")).head == 1
+
+
+@pytest.mark.parametrize(("changes", "attempts"), [(False, 4), (True, 1)])
+async def test_an_act_of_several_transactions_is_done_again_only_while_none_changed_anything(pair, changes, attempts):
+    tries = []
+
+    async def act():
+        tries.append(1)
+        async with pair[0].transaction() as tx:
+            await tx.events.heads(["s"])
+            if changes:
+                await tx.events.append("s", NewEvent("read", {}))
+        raise Undone("of the test")
+
+    with pytest.raises(Undone):
+        await again_unless_changed(act, CLOCK)
+    assert len(tries) == attempts
 
 
 async def test_a_gateway_that_freezes_in_a_transaction_gives_its_locks_back(url, monkeypatch):

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+import asyncpg
 import pytest
 
 from gateway.events.local_exchange import Board, LocalExchange
@@ -271,6 +272,29 @@ async def test_redis_lost_in_the_middle_of_an_answer_costs_none_of_it(joined, re
             redis.start()
         await eventually(lambda: not any(each.relay.broken for each in joined.services), WITHIN_S)
         assert (await there.call("GET", "/readyz?of=gateway")).body["state"] == "ready"
+
+
+async def test_a_connection_lost_in_the_middle_of_a_request_is_not_told(joined, database):
+    """As a failover does it, or a gateway that stood still longer than the database waits."""
+    browser = await joined.browser(0)
+    hand = await asyncpg.connect(database.dsn(f"test_{database.made}"))
+    try:
+        await hand.execute("BEGIN; LOCK TABLE visitors IN ACCESS EXCLUSIVE MODE")
+        opening = asyncio.create_task(browser.open_session())
+        await eventually(lambda: _waits(hand), WITHIN_S)
+        await hand.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'passeur-gateway'; COMMIT"
+        )
+        await opening
+    finally:
+        await hand.close()
+    assert await browser.open_conversation()
+
+
+async def _waits(hand):
+    return await hand.fetchval(
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'passeur-gateway'"
+    )
 
 
 @pytest.mark.parametrize("how", [signal.SIGQUIT, signal.SIGSTOP])
