@@ -8,6 +8,7 @@ import asyncpg
 
 from ai_server.storage.statements import additions, numbered, schema
 from shared.errors import NotReady
+from shared.postgres_faults import Causes, reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,22 +38,11 @@ another that waits for the lock outlasts it, and gives up only after 15 s, when 
 All are set by statements, because a pooler refuses a session that asks for them as it begins.
 """
 
-CAUSES: Final[tuple[tuple[type[BaseException], str], ...]] = (
-    (asyncpg.InvalidPasswordError, "the user or password is wrong"),
-    (asyncpg.InvalidAuthorizationSpecificationError, "the user is not allowed in"),
-    (asyncpg.InvalidCatalogNameError, "the database does not exist: create it"),
-    (asyncpg.InsufficientPrivilegeError, "the user lacks rights on the schema: grant them"),
-    (asyncpg.DiskFullError, "the disk of the database server is full"),
-    (asyncpg.ReadOnlySQLTransactionError, "the database is read-only: connect to the primary"),
-    (asyncpg.TooManyConnectionsError, "the database has no connection left"),
+OWN: Final[Causes] = (
     (asyncpg.LockNotAvailableError, "another server keeps the ledger locked"),
     (asyncpg.IdleInTransactionSessionTimeoutError, "this server was frozen for too long"),
-    (asyncpg.PostgresConnectionError, "the connection was lost"),
-    (asyncpg.InterfaceError, "the connection was lost"),
-    (TimeoutError, "the database server does not answer in time"),
-    (OSError, "the database server cannot be reached"),
 )
-
+"""What two errors mean here and not for everybody."""
 
 FAULTS: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, ValueError)
 """What connecting or running can end with that is about the database, not about one operation."""
@@ -129,6 +119,4 @@ async def _migrate(connection: asyncpg.Connection) -> None:
 
 def not_ready(error: Exception) -> NotReady:
     """Say what a failing database means."""
-    cause = next((text for kind, text in CAUSES if isinstance(error, kind)), "the database reports an error")
-    code = getattr(error, "sqlstate", None) or type(error).__name__
-    return NotReady(f"The state store cannot be used: {cause} ({code}).")
+    return NotReady(f"The state store cannot be used: {reason(error, OWN)}.")

@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 from gateway.storage.contract import Undone
 from shared.errors import NotReady
+from shared.postgres_faults import Causes, code, reason
 
 FOREIGN: Final = (DBAPIError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 """What a statement or a connection can end with that is about the database."""
@@ -35,22 +36,8 @@ LOST: Final[tuple[type[BaseException], ...]] = (
 UNSENT: Final = asyncpg.InterfaceError
 """What the driver says before it sends anything: a statement that ended so never reached the database."""
 
-CAUSES: Final[tuple[tuple[type[BaseException], str], ...]] = (
-    (asyncpg.InvalidPasswordError, "the user or password is wrong"),
-    (asyncpg.InvalidAuthorizationSpecificationError, "the user is not allowed in"),
-    (asyncpg.InvalidCatalogNameError, "the database does not exist: create it"),
-    (asyncpg.InsufficientPrivilegeError, "the user lacks rights on the schema: grant them"),
-    (asyncpg.DiskFullError, "the disk of the database server is full"),
-    (asyncpg.ReadOnlySQLTransactionError, "the database is read-only: connect to the primary"),
-    (asyncpg.TooManyConnectionsError, "the database has no connection left"),
-    (asyncpg.CannotConnectNowError, "the database server is starting or stopping"),
-    (asyncpg.LockNotAvailableError, "another transaction keeps what this one needs"),
-    (asyncpg.QueryCanceledError, "a statement took too long"),
-    (asyncpg.PostgresConnectionError, "the connection was lost"),
-    (asyncpg.InterfaceError, "the connection was lost"),
-    (TimeoutError, "the database server does not answer in time"),
-    (OSError, "the database server cannot be reached"),
-)
+OWN: Final[Causes] = ((asyncpg.LockNotAvailableError, "another transaction keeps what this one needs"),)
+"""What an error means here and not for everybody."""
 
 
 def told(error: BaseException) -> NotReady:
@@ -65,9 +52,7 @@ def told(error: BaseException) -> NotReady:
 
 def unusable(error: BaseException) -> NotReady:
     """Say why the database cannot be used at all."""
-    cause = root(error)
-    text = next((text for kind, text in CAUSES if isinstance(cause, kind)), "it reports an error")
-    return NotReady(f"The gateway's database cannot be used: {text} ({code(cause)}).")
+    return NotReady(f"The gateway's database cannot be used: {reason(root(error), OWN)}.")
 
 
 def root(error: BaseException) -> BaseException:
@@ -78,8 +63,3 @@ def root(error: BaseException) -> BaseException:
             return error
         error = below
     return error
-
-
-def code(error: BaseException) -> str:
-    """Name an error shortly: PostgreSQL's code, or its class."""
-    return getattr(error, "sqlstate", None) or type(error).__name__
