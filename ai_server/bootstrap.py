@@ -26,7 +26,7 @@ from ai_server.knowledge.service import KnowledgeService
 from ai_server.providers import catalog, registry
 from ai_server.server import Listener
 from ai_server.settings import UNIX
-from ai_server.storage.contract import ScopeKind
+from ai_server.storage.ledger_contract import ScopeKind
 from ai_server.storage.sqlite import SqliteStateStore
 from shared import env, logs, metrics
 from shared.addresses import split_address

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ai_server.answering.codec import usage_plain
-from ai_server.storage.contract import JournalLine
+from ai_server.storage.journal_contract import JournalLine
 
 if TYPE_CHECKING:
     from datetime import datetime

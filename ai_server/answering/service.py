@@ -15,7 +15,7 @@ from ai_server.answering.contract import AnswerResult, Outcome, Problem
 from ai_server.answering.journal import TurnRecord
 from ai_server.answering.turn import Ending, Turn
 from ai_server.answering.work import AnswerWork, problem_of
-from ai_server.storage.contract import RequestKey, StoredRequest
+from ai_server.storage.requests_contract import RequestKey, StoredRequest
 from shared import logs
 from shared.errors import (
     DeadlinePassed,
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from ai_server.answering.metrics import TurnMetrics
     from ai_server.answering.work import Tools, Work
     from ai_server.providers.account import CallRecord
-    from ai_server.storage.contract import JournalLine, StateStore
+    from ai_server.storage.contract import StateStore
+    from ai_server.storage.journal_contract import JournalLine
     from shared.clock import Clock
 
 TURN_SECONDS: Final = 180.0

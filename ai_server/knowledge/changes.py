@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ai_server.knowledge.durable import DurableIndex
     from ai_server.knowledge.leases import SyncLeases
     from ai_server.knowledge.library import Library
-    from ai_server.storage.contract import IndexRegistry
+    from ai_server.storage.index_contract import IndexRegistry
     from shared.clock import Clock
 
 MakeEmbedder: TypeAlias = "Callable[[str, str], Awaitable[Embedder]]"

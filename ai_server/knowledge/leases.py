@@ -14,7 +14,7 @@ from shared.ids import new_id
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from ai_server.storage.contract import IndexRegistry
+    from ai_server.storage.index_contract import IndexRegistry
     from shared.clock import Clock
 
 LEASE_SECONDS: Final = 30.0

@@ -12,7 +12,7 @@ from ai_server.knowledge.records import to_chunks
 from ai_server.knowledge.snapshot import Snapshot
 from ai_server.knowledge.truth import untrue
 from ai_server.knowledge.vectors import without_sentences
-from ai_server.storage.contract import IndexRow
+from ai_server.storage.index_contract import IndexRow
 from shared.errors import NotReady
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ai_server.knowledge.snapshot import Entry
     from ai_server.knowledge.sync import Outcome
     from ai_server.knowledge.vectors import PassageVectors
-    from ai_server.storage.contract import DocumentRow, IndexRegistry
+    from ai_server.storage.index_contract import DocumentRow, IndexRegistry
 
 Stamp: TypeAlias = tuple[bytes, bytes, str]
 """What tells two states of a document apart: digests of its content and of what else decides, and its status."""

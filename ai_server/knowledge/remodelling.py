@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ai_server.knowledge.contract import Spending, SyncSummary
 from ai_server.knowledge.reindexing import Copy, Plan
-from ai_server.storage.contract import IndexRow, KeptIndex
+from ai_server.storage.index_contract import IndexRow, KeptIndex
 from shared.errors import InvalidRequest, NothingKept, NotReady
 from shared.ids import new_id
 

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from ai_server.knowledge.loaders.model import Loaded
     from ai_server.knowledge.managed import ManagedDocument
     from ai_server.knowledge.parsing import Parser
-    from ai_server.storage.contract import DocumentRow, IndexRegistry, IndexRow
+    from ai_server.storage.index_contract import DocumentRow, IndexRegistry, IndexRow
     from shared.clock import Clock
 
 HITS_LIMIT: Final = 50

@@ -19,7 +19,7 @@ from ai_server.knowledge.managed import ManagedFolder
 from ai_server.knowledge.passages import embed_missing
 from ai_server.knowledge.records import to_records
 from ai_server.knowledge.rights import rights_keys
-from ai_server.storage.contract import DocumentRow
+from ai_server.storage.index_contract import DocumentRow
 from shared.errors import InvalidRequest, PasseurError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ai_server.knowledge.durable import DurableIndex
     from ai_server.knowledge.parsing import Parser
     from ai_server.knowledge.snapshot import Entry
-    from ai_server.storage.contract import IndexRegistry
+    from ai_server.storage.index_contract import IndexRegistry
     from shared.clock import Clock
 
 BATCH: Final = 96

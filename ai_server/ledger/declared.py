@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ai_server.ledger.model import BudgetSeed
-from ai_server.storage.contract import Period, ScopeKind
+from ai_server.storage.ledger_contract import Period, ScopeKind
 from ai_server.storage.windows import zone
 from shared.errors import InvalidRequest
 from shared.money import parse_usd

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ai_server.ledger.model import Ending
     from ai_server.ledger.service import Ledger
-    from ai_server.storage.contract import Reservation
+    from ai_server.storage.ledger_contract import Reservation
     from shared.clock import Clock
     from shared.usage import Usage
 

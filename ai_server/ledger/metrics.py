@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from ai_server.ledger.model import alerts
-from ai_server.storage.contract import ReservationState
+from ai_server.storage.ledger_contract import ReservationState
 from shared.money import NANO_PER_USD
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.metrics_core import Metric
 
-    from ai_server.storage.contract import Balance, Reservation
+    from ai_server.storage.ledger_contract import Balance, Reservation
 
 LABELS: Final = ("scope", "project", "assistant", "period")
 AMOUNTS: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ai_server.storage.contract import Budget, BudgetScope, ScopeKind
+from ai_server.storage.ledger_contract import Budget, BudgetScope, ScopeKind
 from ai_server.storage.rules import MAX_CALL
 from shared.errors import InvalidRequest
 from shared.usage import TOKEN_BUCKETS
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ai_server.ledger.contract import Payer, Quote
-    from ai_server.storage.contract import Balance, Period
+    from ai_server.storage.ledger_contract import Balance, Period
     from shared.usage import Usage
 
 NOT_STARTED: Final = "the call surely did not start"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ai_server.storage.contract import ReservationState
+from ai_server.storage.ledger_contract import ReservationState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from ai_server.ledger.service import Ledger
-    from ai_server.storage.contract import Reservation
+    from ai_server.storage.ledger_contract import Reservation
 
 PAGE: Final = 500
 MAX_FINDINGS: Final = 1_000

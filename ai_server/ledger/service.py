@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ai_server.ledger import model
-from ai_server.storage.contract import (
+from ai_server.storage.ledger_contract import (
     BudgetScope,
     NewReservation,
     Period,
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from ai_server.ledger.contract import Payer, Quote
     from ai_server.ledger.model import BudgetSeed
-    from ai_server.storage.contract import Balance, Budget, StateStore
+    from ai_server.storage.contract import StateStore
+    from ai_server.storage.ledger_contract import Balance, Budget
     from shared.clock import Clock
     from shared.usage import Usage
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ai_server.ledger.service import Ledger
-    from ai_server.storage.contract import Balance, BudgetScope, Period, StateStore
+    from ai_server.storage.contract import StateStore
+    from ai_server.storage.ledger_contract import Balance, BudgetScope, Period
     from shared.clock import Clock
 
 KEEP_REQUESTS: Final = timedelta(hours=24)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ai_server.answering.turn import Turn
     from ai_server.services import Services
-    from ai_server.storage.contract import JournalLine
+    from ai_server.storage.journal_contract import JournalLine
 
 
 class AssistantServicer(Plain, Lookups, assistant_pb2_grpc.AssistantServiceServicer):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from ai_server.ledger.model import alerts
 from ai_server.ledger.service import Reconciliation
 from ai_server.rpc import convert
-from ai_server.storage.contract import Budget, BudgetScope, Period, ReservationState, ScopeKind
+from ai_server.storage.ledger_contract import Budget, BudgetScope, Period, ReservationState, ScopeKind
 from shared.errors import InvalidRequest, Violation
 from shared.pb.passeur.v1 import budgets_pb2
 from shared.usage import TOKEN_BUCKETS, Usage
 
 if TYPE_CHECKING:
-    from ai_server.storage.contract import Balance, Reservation
+    from ai_server.storage.ledger_contract import Balance, Reservation
 
 PERIODS: Final[dict[Period, Any]] = {
     each: budgets_pb2.BudgetPeriod.Value(f"BUDGET_PERIOD_{each.name}") for each in Period

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ai_server.providers.catalog import Catalog
-    from ai_server.storage.contract import Reservation
+    from ai_server.storage.ledger_contract import Reservation
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from ai_server.rpc import budget_messages as messages
 from ai_server.rpc.budget_prices import possible_costs
 from ai_server.rpc.caller import client_for, current
 from ai_server.rpc.offer import Offer
-from ai_server.storage.contract import BudgetScope, ScopeKind
+from ai_server.storage.ledger_contract import BudgetScope, ScopeKind
 from ai_server.storage.rules import ANONYMOUS
 from shared.errors import Forbidden, InvalidRequest, NotFound
 from shared.pb.passeur.v1 import budgets_pb2, budgets_pb2_grpc
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ai_server.clients import Client
     from ai_server.ledger.service import Ledger
     from ai_server.services import Services
-    from ai_server.storage.contract import Reservation
+    from ai_server.storage.ledger_contract import Reservation
 
 DEFAULT_PAGE: Final = 100
 MAX_PAGE: Final = 1_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ai_server.storage.contract import LedgerCounts
+from ai_server.storage.ledger_contract import LedgerCounts
 from ai_server.storage.rules import ENTRY_FIELDS, FIRST_DIGEST, RESERVATION_FIELDS, chain
 from ai_server.storage.statements import Statement
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ai_server.storage.contract import Period, ReservationState, ScopeKind
+from ai_server.storage.ledger_contract import Period, ReservationState, ScopeKind
 from ai_server.storage.ledger_rows import balance_of, reservation_of
 from ai_server.storage.rules import (
     FIRST_DIGEST,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
-    from ai_server.storage.contract import Balance, Budget, BudgetScope, NewReservation, Reservation, Settlement
+    from ai_server.storage.ledger_contract import Balance, Budget, BudgetScope, NewReservation, Reservation, Settlement
     from ai_server.storage.statements import Program, Row
 
 

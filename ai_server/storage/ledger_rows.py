@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ai_server.storage.contract import (
+from ai_server.storage.ledger_contract import (
     Balance,
     Budget,
     BudgetScope,

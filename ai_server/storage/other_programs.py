@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from ai_server.storage.contract import DocumentRow, IndexRow, JournalLine, KeptIndex, RequestKey, StoredRequest
+from ai_server.storage.index_contract import DocumentRow, IndexRow, KeptIndex
+from ai_server.storage.journal_contract import JournalLine
+from ai_server.storage.requests_contract import RequestKey, StoredRequest
 from ai_server.storage.rules import from_us, to_us
 from ai_server.storage.statements import Statement
 from shared.errors import IdempotencyConflict

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ai_server.storage.contract import BudgetScope, NewReservation, ScopeKind
+from ai_server.storage.ledger_contract import BudgetScope, NewReservation, ScopeKind
 from ai_server.storage.windows import zone
 from shared.errors import InvalidRequest, Violation
 from shared.money import MAX_AMOUNT
@@ -17,7 +17,7 @@ from shared.usage import TOKEN_BUCKETS, Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ai_server.storage.contract import Budget, Settlement
+    from ai_server.storage.ledger_contract import Budget, Settlement
 
 ANONYMOUS: Final = "anonymous"
 MAX_CALL: Final = 10**15

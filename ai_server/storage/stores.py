@@ -14,22 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
-    from ai_server.storage.contract import (
+    from ai_server.storage.index_contract import DocumentRow, IndexRow
+    from ai_server.storage.journal_contract import JournalLine
+    from ai_server.storage.ledger_contract import (
         Balance,
         Budget,
         BudgetScope,
-        DocumentRow,
-        IndexRow,
-        JournalLine,
         LedgerCounts,
         NewReservation,
         Period,
-        RequestKey,
         Reservation,
         ReservationState,
         Settlement,
-        StoredRequest,
     )
+    from ai_server.storage.requests_contract import RequestKey, StoredRequest
     from ai_server.storage.statements import Program, Runner
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from ai_server.storage.contract import Period
+from ai_server.storage.ledger_contract import Period
 from shared.errors import InvalidRequest
 
 ONE_DAY: Final = timedelta(days=1)

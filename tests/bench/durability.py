@@ -19,7 +19,8 @@ from ai_server.ledger.contract import Payer, Quote
 from ai_server.ledger.meter import LedgerMeter
 from ai_server.ledger.service import Ledger
 from ai_server.storage import stores
-from ai_server.storage.contract import JournalLine, RequestKey, StoredRequest
+from ai_server.storage.journal_contract import JournalLine
+from ai_server.storage.requests_contract import RequestKey, StoredRequest
 from ai_server.storage.sqlite import SqliteStateStore
 from shared.usage import Usage
 from tests.bench.measure import Cpu, Measure, interleaved, same_side

@@ -13,7 +13,7 @@ from pathlib import Path
 from ai_server.ledger.contract import Payer, Quote
 from ai_server.ledger.meter import LedgerMeter
 from ai_server.ledger.service import Ledger
-from ai_server.storage.contract import Period
+from ai_server.storage.ledger_contract import Period
 from ai_server.storage.sqlite import SqliteStateStore
 from ai_server.storage.sqlite_connection import Tuning
 from shared.errors import BudgetExhausted

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from ai_server.storage.contract import (
-    Budget,
-    BudgetScope,
-    NewReservation,
-    Period,
-    RequestKey,
-    ScopeKind,
-    Settlement,
-    StoredRequest,
-)
+from ai_server.storage.ledger_contract import Budget, BudgetScope, NewReservation, Period, ScopeKind, Settlement
+from ai_server.storage.requests_contract import RequestKey, StoredRequest
 from shared.ids import new_id
 from shared.usage import Usage
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ai_server.storage.contract import Budget, BudgetScope, Period, ReservationState, ScopeKind
+from ai_server.storage.ledger_contract import Budget, BudgetScope, Period, ReservationState, ScopeKind
 from shared.errors import BudgetExhausted
 from shared.usage import Usage
 from tests.contracts.builders import NOW, PROJECT, USER, at_cost, call, figures, project_budget

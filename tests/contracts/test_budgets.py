@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ai_server.storage.contract import Budget, BudgetScope, Period, ScopeKind
+from ai_server.storage.ledger_contract import Budget, BudgetScope, Period, ScopeKind
 from shared.errors import BudgetExhausted, InvalidRequest
 from tests.contracts.builders import NOW, PROJECT, USER, at_cost, call, figures, project_budget
 

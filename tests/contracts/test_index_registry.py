@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ai_server.storage.contract import DocumentRow, IndexRow, KeptIndex
+from ai_server.storage.index_contract import DocumentRow, IndexRow, KeptIndex
 from tests.contracts.builders import NOW
 
 

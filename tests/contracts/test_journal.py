@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from ai_server.storage.contract import JournalLine
+from ai_server.storage.journal_contract import JournalLine
 from shared.errors import InvalidRequest
 from tests.contracts.builders import NOW
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from ai_server.storage.contract import RequestKey
+from ai_server.storage.requests_contract import RequestKey
 from shared.errors import IdempotencyConflict
 from tests.contracts.builders import NOW, request_for
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import pytest
 
-from ai_server.storage.contract import Period, ReservationState
+from ai_server.storage.ledger_contract import Period, ReservationState
 from shared.errors import AlreadyResolved, BudgetExhausted, IdempotencyConflict, InvalidRequest, NotFound
 from shared.ids import new_id
 from shared.usage import Usage

@@ -22,7 +22,7 @@ from ai_server.providers.embedded.factory import build as build_embedded
 from ai_server.providers.registry import LAST_RESORT, ModelChoice, ProviderBundle, ProviderOptions, ProviderSet
 from ai_server.readiness import State
 from ai_server.server import Listener
-from ai_server.storage.contract import Period, ScopeKind
+from ai_server.storage.ledger_contract import Period, ScopeKind
 from shared.clock import SystemClock
 from shared.pb.passeur.v1 import assistant_pb2, assistant_pb2_grpc, common_pb2
 from tests.fakes.documents import FakeKnowledge
@@ -31,7 +31,7 @@ from tests.fakes.generation import FixedTokenizer, FlatPricing, ScriptedGenerato
 from tests.fakes.state_store import MemoryStateStore
 
 EMBEDDING = ModelChoice("fake", "words")
-UP_SECONDS = 5.0
+UP_SECONDS = 30.0
 PUBLIC = common_pb2.RetrievalContext(allowed={"scope": common_pb2.Values(values=["docs"])})
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from ai_server.storage.contract import (
+from ai_server.storage.ledger_contract import (
     Balance,
     Budget,
     BudgetScope,

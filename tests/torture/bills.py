@@ -20,7 +20,7 @@ from pathlib import Path
 from ai_server.ledger.contract import Payer, Quote
 from ai_server.ledger.meter import LedgerMeter
 from ai_server.ledger.service import Ledger, Reconciliation
-from ai_server.storage.contract import ReservationState
+from ai_server.storage.ledger_contract import ReservationState
 from ai_server.storage.sqlite import SqliteStateStore
 from shared.usage import Usage
 from tests.fakes.clock import ManualClock

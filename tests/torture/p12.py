@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo, available_timezones
 
-from ai_server.storage.contract import Period
+from ai_server.storage.ledger_contract import Period
 from ai_server.storage.windows import window_at
 from tests.torture.figure import Figure
 

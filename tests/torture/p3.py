@@ -7,7 +7,7 @@ import random
 import shutil
 from typing import TYPE_CHECKING
 
-from ai_server.storage.contract import Budget, BudgetScope, Period, ScopeKind
+from ai_server.storage.ledger_contract import Budget, BudgetScope, Period, ScopeKind
 from ai_server.storage.sqlite import SqliteStateStore
 from shared.errors import BudgetExhausted
 from tests.fakes.clock import ManualClock
@@ -15,7 +15,8 @@ from tests.torture import shim, workload
 from tests.torture.figure import Figure, span
 
 if TYPE_CHECKING:
-    from ai_server.storage.contract import NewReservation, StateStore
+    from ai_server.storage.contract import StateStore
+    from ai_server.storage.ledger_contract import NewReservation
 
 PROMISE = "of 64 racers for a budget that fits exactly k calls, exactly k are admitted, cancelled callers too"
 FULL = 64_000

@@ -8,7 +8,7 @@ import random
 import sys
 import time
 
-from ai_server.storage.contract import Budget, BudgetScope, Period, ScopeKind
+from ai_server.storage.ledger_contract import Budget, BudgetScope, Period, ScopeKind
 from ai_server.storage.postgres import PostgresStateStore
 from shared.errors import BudgetExhausted
 from tests import services

@@ -7,7 +7,7 @@ import random
 import shutil
 from collections import Counter
 
-from ai_server.storage.contract import Reservation, ReservationState
+from ai_server.storage.ledger_contract import Reservation, ReservationState
 from ai_server.storage.sqlite import SqliteStateStore
 from shared.errors import AlreadyResolved
 from tests.fakes.clock import ManualClock

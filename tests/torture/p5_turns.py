@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import grpc
 import grpc.aio
 
-from ai_server.storage.contract import ReservationState
+from ai_server.storage.ledger_contract import ReservationState
 from ai_server.storage.sqlite import SqliteStateStore
 from shared.clock import SystemClock
 from shared.pb.passeur.v1 import assistant_pb2, assistant_pb2_grpc, common_pb2

@@ -20,7 +20,7 @@ from ai_server.ledger.contract import Payer, Quote
 from ai_server.ledger.meter import LedgerMeter
 from ai_server.ledger.model import BudgetSeed
 from ai_server.ledger.service import Ledger, Reconciliation
-from ai_server.storage.contract import Budget, BudgetScope, Period, ReservationState, ScopeKind
+from ai_server.storage.ledger_contract import Budget, BudgetScope, Period, ReservationState, ScopeKind
 from ai_server.storage.sqlite_connection import operation_error
 from ai_server.storage.statements import queries, schema
 from ai_server.storage.stores import ProgramLedger

@@ -7,7 +7,7 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ai_server.storage.contract import (
+from ai_server.storage.ledger_contract import (
     Budget,
     BudgetScope,
     NewReservation,

@@ -18,7 +18,7 @@ from ai_server.providers import registry
 from ai_server.providers.contract import GenerationRequest, Message, Passage, ScoredSentence, TextDelta, TextPart
 from ai_server.providers.fallback import Chain, Chains, Chosen, Link
 from ai_server.providers.registry import ModelChoice
-from ai_server.storage.contract import ReservationState
+from ai_server.storage.ledger_contract import ReservationState
 from shared.errors import ProviderError
 from tests.fakes.clock import ManualClock
 from tests.simulator.script import Script

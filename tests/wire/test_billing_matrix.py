@@ -15,7 +15,7 @@ import pytest
 
 from ai_server.providers.contract import GenerationRequest, TextDelta
 from ai_server.providers.metered import MeteredGenerator
-from ai_server.storage.contract import ReservationState
+from ai_server.storage.ledger_contract import ReservationState
 from shared.errors import ProviderError
 from tests.simulator.script import Script, ScriptedCall
 from tests.simulator.server import Simulator

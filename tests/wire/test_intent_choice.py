@@ -13,7 +13,7 @@ from ai_server.answering.intent_choice import Choice
 from ai_server.providers import registry
 from ai_server.providers.fallback import Chain, Chains
 from ai_server.providers.registry import ModelChoice
-from ai_server.storage.contract import ReservationState
+from ai_server.storage.ledger_contract import ReservationState
 from tests.fakes.clock import HurriedClock, ManualClock
 from tests.simulator.script import Script
 from tests.simulator.server import Simulator, running

@@ -12,7 +12,7 @@ from ai_server.ledger.model import BudgetSeed
 from ai_server.ledger.service import Ledger
 from ai_server.providers.metered import MeteredGenerator
 from ai_server.providers.registry import ProviderBundle
-from ai_server.storage.contract import Period, Reservation, ReservationState, ScopeKind
+from ai_server.storage.ledger_contract import Period, Reservation, ReservationState, ScopeKind
 from ai_server.storage.sqlite import SqliteStateStore
 from shared.clock import Clock
 from tests.fakes.clock import ManualClock

@@ -9,7 +9,7 @@ import grpc
 from structlog.testing import capture_logs
 
 from ai_server.readiness import State
-from ai_server.storage.contract import ReservationState
+from ai_server.storage.ledger_contract import ReservationState
 from ai_server.storage.sqlite import SqliteStateStore
 from shared.clock import SystemClock
 from tests.fakes.ai_server import ai_server

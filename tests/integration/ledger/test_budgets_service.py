@@ -24,7 +24,7 @@ from ai_server.providers.catalog import load as load_catalog
 from ai_server.rpc import budgets
 from ai_server.rpc.edge import Edge
 from ai_server.rpc.metrics import RpcMetrics
-from ai_server.storage.contract import Period, ScopeKind
+from ai_server.storage.ledger_contract import Period, ScopeKind
 from ai_server.storage.sqlite import SqliteStateStore
 from shared.pb.passeur.v1 import budgets_pb2, budgets_pb2_grpc, common_pb2
 from tests.fakes.clock import ManualClock

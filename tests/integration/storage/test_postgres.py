@@ -14,7 +14,7 @@ from ai_server.ledger.service import Ledger
 from ai_server.ledger.sweeper import AWAY_SECONDS, Sweeper
 from ai_server.storage import postgres_connection
 from ai_server.storage.constraints import domain_error
-from ai_server.storage.contract import Period, ReservationState
+from ai_server.storage.ledger_contract import Period, ReservationState
 from ai_server.storage.postgres import PostgresStateStore
 from shared.errors import AlreadyResolved, Conflict, NotReady
 from tests import services

@@ -9,7 +9,7 @@ from ai_server.answering.contract import Mode
 from ai_server.ledger.model import BudgetSeed
 from ai_server.providers.contract import Thinking
 from ai_server.providers.registry import ModelChoice
-from ai_server.storage.contract import BudgetScope, Period, ScopeKind
+from ai_server.storage.ledger_contract import BudgetScope, Period, ScopeKind
 from shared.errors import SettingsError
 
 GOOD = """

@@ -18,7 +18,7 @@ from ai_server.providers.metered import EVENTS_AHEAD, MeteredGenerator
 from ai_server.providers.metered_embedding import MeteredEmbedder
 from ai_server.providers.patience import FOR_A_QUESTION
 from ai_server.providers.registry import ProviderBundle
-from ai_server.storage.contract import Period, ReservationState, ScopeKind
+from ai_server.storage.ledger_contract import Period, ReservationState, ScopeKind
 from shared.clock import SystemClock
 from shared.errors import BudgetExhausted, InputTooLarge, ProviderCut, ProviderOverloaded
 from shared.usage import Usage

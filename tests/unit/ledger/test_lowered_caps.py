@@ -12,7 +12,7 @@ from ai_server.providers.contract import GenerationRequest
 from ai_server.providers.metered import MeteredGenerator
 from ai_server.providers.registry import ProviderBundle
 from ai_server.settings import read
-from ai_server.storage.contract import Period, ScopeKind
+from ai_server.storage.ledger_contract import Period, ScopeKind
 from shared.errors import BudgetExhausted, SettingsError
 from tests.fakes.clock import ManualClock
 from tests.fakes.generation import FixedTokenizer, ScriptedGenerator, saying

@@ -11,7 +11,7 @@ from ai_server.ledger.contract import Payer, Quote
 from ai_server.ledger.meter import LedgerMeter
 from ai_server.ledger.model import BudgetSeed
 from ai_server.ledger.service import Ledger
-from ai_server.storage.contract import Period, ReservationState, ScopeKind
+from ai_server.storage.ledger_contract import Period, ReservationState, ScopeKind
 from shared.errors import BudgetExhausted, IdempotencyConflict, InvalidRequest, NotReady
 from shared.usage import Usage
 from tests.fakes.clock import ManualClock

@@ -9,7 +9,7 @@ import pytest
 from ai_server.ledger import model
 from ai_server.ledger.contract import Payer, Quote
 from ai_server.ledger.model import BudgetSeed, Ending
-from ai_server.storage.contract import Balance, Budget, BudgetScope, Period, ScopeKind
+from ai_server.storage.ledger_contract import Balance, Budget, BudgetScope, Period, ScopeKind
 from shared.errors import InvalidRequest
 from shared.usage import Usage
 from tests.contracts.builders import NOW, PROJECT, USER

@@ -11,15 +11,8 @@ from ai_server.ledger.metrics import LedgerMetrics
 from ai_server.ledger.model import BudgetSeed
 from ai_server.ledger.service import Ledger, Reconciliation
 from ai_server.ledger.sweeper import AWAY_SECONDS, Sweeper
-from ai_server.storage.contract import (
-    Budget,
-    BudgetScope,
-    Period,
-    RequestKey,
-    ReservationState,
-    ScopeKind,
-    StoredRequest,
-)
+from ai_server.storage.ledger_contract import Budget, BudgetScope, Period, ReservationState, ScopeKind
+from ai_server.storage.requests_contract import RequestKey, StoredRequest
 from shared.errors import AlreadyResolved, BudgetExhausted, NotFound
 from shared.usage import Usage
 from tests.fakes.clock import ManualClock

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from ai_server.storage import sqlite_writer
-from ai_server.storage.contract import Budget, BudgetScope, Period, ScopeKind
+from ai_server.storage.ledger_contract import Budget, BudgetScope, Period, ScopeKind
 from ai_server.storage.sqlite import SqliteStateStore
 from ai_server.storage.sqlite_connection import guard, has_reset_bug, version_of
 from ai_server.storage.statements import Statement

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from ai_server.storage.contract import Period
+from ai_server.storage.ledger_contract import Period
 from ai_server.storage.windows import window_at
 from shared.errors import InvalidRequest
 
