@@ -158,8 +158,9 @@ async def _open_services(installation: Installation, stack: AsyncExitStack) -> S
     )
     stack.push_async_callback(support.close)
     turns = TurnService(
-        store, assistant, relay or hub, clock, desk=support.tickets, enclosures=support.attachments, pending=pending
-    )
+        store, assistant, relay or hub.texts, clock,
+        desk=support.tickets, enclosures=support.attachments, pending=pending,
+    )  # fmt: skip
     support.meet(turns)
     return Services(
         store=store,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateway.events.contract import Audience, Running, Sink
     from gateway.storage.contract import StoredEvent
+
+
+BUFFER_LIMIT: Final = 64 * 1024
+"""Bytes that a reader's transport may hold before it lags."""
 
 
 class State(Enum):
@@ -75,6 +79,10 @@ class Reader:
         if self.audience is not None and not self.audience.hears(conversation_id, sender):
             return False
         return "support" in self.channels and self.turn_id is None
+
+    def lags(self) -> bool:
+        """Tell whether the reader takes its bytes too slowly to be told more now."""
+        return self.sink.buffered() > BUFFER_LIMIT
 
     def sees_end(self, event: StoredEvent) -> bool:
         """Tell whether a stored event is the last one this reader waits for."""

@@ -53,7 +53,7 @@ class Relay:
         self._over: OrderedDict[str, None] = OrderedDict()
         self._due: dict[str, int] = {}
         self._work = asyncio.Event()
-        hub.watcher = self
+        hub.watch(self)
         exchange.join(self)
 
     @property
@@ -91,24 +91,24 @@ class Relay:
         """Announce that a message is being written."""
         self._foreign.pop(running.message_id, None)
         self._own[running.message_id] = running
-        self._hub.begin(running)
+        self._hub.texts.begin(running)
         self._exchange.begin(running)
 
     def step(self, running: Running, step: str, detail: str) -> None:
         """Tell what the turn is doing."""
-        self._hub.step(running, step, detail)
+        self._hub.texts.step(running, step, detail)
 
     def delta(self, running: Running, start: int, text: str) -> None:
         """Tell that the text from `start` on is now `text`."""
-        self._hub.delta(running, start, text)
+        self._hub.texts.delta(running, start, text)
 
     def flush(self, running: Running) -> None:
         """Send what is still held back."""
-        self._hub.flush(running)
+        self._hub.texts.flush(running)
 
     def end(self, running: Running) -> None:
         """Forget the running message."""
-        self._hub.end(running)
+        self._hub.texts.end(running)
         self._own.pop(running.message_id, None)
         self._exchange.end(running)
 
@@ -154,7 +154,7 @@ class Relay:
         if running.message_id in self._own or running.message_id in self._over:
             return
         self._foreign[running.message_id] = running
-        self._hub.begin(running)
+        self._hub.texts.begin(running)
 
     def running(self, running: Running, event_type: str, data: Mapping[str, Any]) -> None:
         """Show how it goes on."""
@@ -162,16 +162,16 @@ class Relay:
         if known is None:
             return
         if event_type == "turn.step":
-            self._hub.step(known, data["step"], data["detail"])
+            self._hub.texts.step(known, data["step"], data["detail"])
         else:
-            self._hub.delta(known, data["start"], data["text"])
-            self._hub.flush(known)
+            self._hub.texts.delta(known, data["start"], data["text"])
+            self._hub.texts.flush(known)
 
     def ended(self, message_id: str) -> None:
         """Show it no longer; its stored form comes from the database."""
         known = self._foreign.pop(message_id, None)
         if known is not None:
-            self._hub.end(known)
+            self._hub.texts.end(known)
 
     def whispered(self, stream_id: str, whisper: Whisper) -> None:
         """Tell whoever is live here."""
@@ -187,7 +187,7 @@ class Relay:
         """Tell anew, whole, what we are writing; and look for what we were not told."""
         for message_id, running in self._own.items():
             self._exchange.begin(running)
-            text = self._hub.text_of(message_id)
+            text = self._hub.texts.find(message_id)
             if text is None:
                 continue
             for step in text.steps:

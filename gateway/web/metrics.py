@@ -77,8 +77,8 @@ class _Live:
         yield GaugeMetricFamily("passeur_gateway_stream_readers", "Open event streams.", self._hub.readers())
         yield GaugeMetricFamily("passeur_gateway_running_turns", "Turns this process runs.", self._turns.running())
         yield CounterMetricFamily(
-            "passeur_gateway_streams_cut", "Readers cut because they did not read.", self._hub.cut_count
+            "passeur_gateway_streams_cut", "Readers cut because they did not read.", self._hub.catch_up.cut_count
         )
         yield CounterMetricFamily(
-            "passeur_gateway_resyncs", "Cursors that could not be resumed.", self._hub.resync_count
+            "passeur_gateway_resyncs", "Cursors that could not be resumed.", self._hub.catch_up.resync_count
         )

@@ -81,7 +81,7 @@ class Bench:
             "resident": pages * os.sysconf("SC_PAGE_SIZE"),
             "cpu_s": used.ru_utime + used.ru_stime,
             "readers": self.services.hub.readers(),
-            "cut": self.services.hub.cut_count,
+            "cut": self.services.hub.catch_up.cut_count,
             "writes": self.writes,
         }
 
@@ -117,7 +117,7 @@ class Bench:
             await response.write(frame("read", f'{{"pad":"{pad}"}}', f"{EPOCH}.1000000"))
 
     def _readers(self) -> list[Any]:
-        stream = self.services.hub._streams[visitor_stream_id(self.visitor_id)]
+        stream = self.services.hub.streams.by_id[visitor_stream_id(self.visitor_id)]
         return list(stream.readers.values())
 
     async def _drained(self, side: str) -> None:

@@ -133,8 +133,9 @@ async def open_services(
         operator_token_hash=digest(OPERATOR_TOKEN),
     )  # fmt: skip
     turns = TurnService(
-        store, assistant, relay or hub, clock, desk=support.tickets, enclosures=support.attachments, pending=pending
-    )
+        store, assistant, relay or hub.texts, clock,
+        desk=support.tickets, enclosures=support.attachments, pending=pending,
+    )  # fmt: skip
     support.meet(turns)
     services = Services(
         store=store,

@@ -9,7 +9,8 @@ import socket
 from collections import Counter
 from pathlib import Path
 
-from gateway.events import hub as hubs
+from gateway.events import catch_up
+from gateway.events.reader import BUFFER_LIMIT
 from gateway.storage import events as events_room
 from tests.torture import workload
 from tests.torture.figure import Figure, span
@@ -37,16 +38,16 @@ async def run(n: int, seed: int) -> Figure:
     is_short = n < FEW
     readers, stopped = (SHORT_READERS, SHORT_STOPPED) if is_short else (READERS, STOPPED)
     size = SHORT_EVENT_BYTES if is_short else EVENT_BYTES
-    kept, stall = events_room.KEPT_EVENTS, hubs.STALL_S
+    kept, stall = events_room.KEPT_EVENTS, catch_up.STALL_S
     events_room.KEPT_EVENTS = max(kept, n + 1)
     if is_short:
-        hubs.STALL_S = SHORT_STALL_S
+        catch_up.STALL_S = SHORT_STALL_S
     hits: Counter[str] = Counter()
     try:
         async with rig() as gateway:
             failures = await hour(gateway, n, size, readers, stopped, hits)
     finally:
-        events_room.KEPT_EVENTS, hubs.STALL_S = kept, stall
+        events_room.KEPT_EVENTS, catch_up.STALL_S = kept, stall
     told = [f"seed {seed}: {fault}" for fault in failures]
     return Figure(n * (readers - stopped), span(seed, 1), told, dict(sorted(hits.items())))
 
@@ -71,12 +72,12 @@ async def hour(gateway: Rig, n: int, size: int, readers: int, stopped: int, hits
         hits["seconds until the stopped were cut, after the last event"] = round(
             asyncio.get_running_loop().time() - began
         )
-        hits["readers cut"] = gateway.services.hub.cut_count
+        hits["readers cut"] = gateway.services.hub.catch_up.cut_count
         hits["resident memory grown, MB"] = (worst - before) // 2**20
         hits["bytes held for the slowest reader"] = buffered
         if worst - before > RESIDENT_LIMIT:
             faults.append(f"resident memory grew by {(worst - before) / 2**20:.0f} MB")
-        if buffered > hubs.BUFFER_LIMIT + 4 * size:
+        if buffered > BUFFER_LIMIT + 4 * size:
             faults.append(f"{buffered} bytes were held for one reader")
         faults += await resume(gateway, token, start, n)
     finally:
@@ -130,8 +131,7 @@ async def resume(gateway: Rig, token: str, cursor: str, n: int) -> list[str]:
 
 def held(gateway: Rig) -> int:
     """Tell the most bytes that a transport holds for its reader."""
-    streams = gateway.services.hub._streams.values()
-    return max((each.sink.buffered() for stream in streams for each in stream.readers.values()), default=0)
+    return max((each.sink.buffered() for each in gateway.services.hub.streams.readers()), default=0)
 
 
 def resident() -> int:

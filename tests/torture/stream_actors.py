@@ -196,7 +196,7 @@ class Gateway:
         self.support = open_support(
             store, self.hub, assistant, NoDarkroom(), clock=clock, folder=Path("/nowhere"), pending=pending
         )
-        self.turns = TurnService(store, assistant, self.hub, clock, desk=self.support.tickets, pending=pending)
+        self.turns = TurnService(store, assistant, self.hub.texts, clock, desk=self.support.tickets, pending=pending)
         self.support.meet(self.turns)
         self.tasks = {asyncio.create_task(self.turns.serve()), asyncio.create_task(self.hub.ping_for_ever())}
 
@@ -204,13 +204,11 @@ class Gateway:
         """End as a power cut would: everything that this process was doing stops where it is."""
         own = {*self.tasks, *self.turns._tasks.values(), *self.turns._taking, *self.support.tickets._acts}
         own |= set(self.support.summaries._tasks.values())
-        own |= {
-            reader.task for stream in self.hub._streams.values() for reader in stream.readers.values() if reader.task
-        }
+        own |= {reader.task for reader in self.hub.streams.readers() if reader.task}
         for task in own:
             task.cancel()
         await asyncio.gather(*own, return_exceptions=True)
-        for timer in self.hub._timers.values():
+        for timer in self.hub.texts._timers.values():
             timer.cancel()
         self.support.staff.close()
 

@@ -9,7 +9,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gateway.events import hub as hub_module
+from gateway.events import catch_up
+from gateway.events.catch_up import CatchUp
+from gateway.events.reader import BUFFER_LIMIT
 from gateway.storage import events as events_room
 from gateway.storage.contract import NewEvent
 from tests.fakes.assistant import Pause, answering
@@ -63,17 +65,17 @@ async def test_events_published_exactly_while_replay_reads_are_not_lost(browser,
     async with browser.events() as stream:
         cursor = await stream.opened()
     await publish(services, browser.visitor_id, 5)
-    read_batch = hub_module.Hub._read_batch
+    read_batch = CatchUp._read_batch
     published = []
 
     async def publish_meanwhile(self, reader):
         result = await read_batch(self, reader)
         if len(published) < 3:
             published.append(await publish(services, browser.visitor_id, 1, start=5 + len(published)))
-            return reader.sent >= self._streams[reader.stream_id].head
+            return reader.sent >= self._streams.by_id[reader.stream_id].head
         return result
 
-    monkeypatch.setattr(hub_module.Hub, "_read_batch", publish_meanwhile)
+    monkeypatch.setattr(CatchUp, "_read_batch", publish_meanwhile)
     async with browser.events(cursor=cursor) as stream:
         events = [await stream.next() for _ in range(8)]
     assert numbers(events) == list(range(8))
@@ -211,7 +213,7 @@ async def raw_reader(url, token, version="1.1"):
 
 async def test_a_slow_reader_is_cut_and_others_still_receive(browser, services, url, monkeypatch):
     """CASES.md F3, PROMISES.md P14, short: bounded memory, and its cursor resumes."""
-    monkeypatch.setattr(hub_module, "STALL_S", 0.5)
+    monkeypatch.setattr(catch_up, "STALL_S", 0.5)
     async with raw_reader(url, browser.token), browser.events() as healthy:
         start = await healthy.opened()
         await eventually(lambda: services.hub.readers() == 2)
@@ -219,7 +221,7 @@ async def test_a_slow_reader_is_cut_and_others_still_receive(browser, services, 
         assert numbers([await healthy.next() for _ in range(300)]) == list(range(300))
         await publishing
         await eventually(lambda: services.hub.readers() == 1)
-    assert services.hub.cut_count == 1
+    assert services.hub.catch_up.cut_count == 1
     async with browser.events(cursor=start) as again:
         assert numbers([await again.next() for _ in range(3)]) == [0, 1, 2]
 
@@ -227,12 +229,12 @@ async def test_a_slow_reader_is_cut_and_others_still_receive(browser, services, 
 async def test_a_reader_that_only_paused_gets_everything_in_order_from_a_bounded_buffer(browser, services, url):
     async with raw_reader(url, browser.token) as sock:
         await eventually(lambda: services.hub.readers() == 1)
-        (reader,) = services.hub._streams[f"visitor:{browser.visitor_id}"].readers.values()
+        (reader,) = services.hub.streams.by_id[f"visitor:{browser.visitor_id}"].readers.values()
         most = 0
         for number in range(200):
             await publish(services, browser.visitor_id, 1, start=number, pad="x" * 20_000)
             most = max(most, reader.sink.buffered())
-        assert most < 2 * hub_module.BUFFER_LIMIT
+        assert most < 2 * BUFFER_LIMIT
         assert await read_raw(sock, 200) == list(range(200))
 
 
@@ -277,7 +279,7 @@ async def test_a_reader_that_resets_its_connection_leaves_nothing_behind(browser
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     await publish(services, browser.visitor_id, 3)
     await eventually(lambda: services.hub.readers() == 0)
-    assert services.hub._streams == {}
+    assert services.hub.streams.by_id == {}
 
 
 @pytest.mark.parametrize("seed", range(3))
