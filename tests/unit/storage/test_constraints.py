@@ -18,20 +18,21 @@ DIALECTS = ("sqlite", "postgres")
 def connection():
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.executescript(schema("sqlite"))
+    connection.executescript(schema("sqlite") + additions())
     connection.execute("INSERT INTO budgets VALUES (1, 'project', 'p', '', '', 'daily', 100, 'UTC', 0.8, NULL, 0)")
     connection.execute("INSERT INTO windows VALUES (1, 1, 0, 10, 0, 0, 0, 0)")
     reservation = "INSERT INTO reservations VALUES (1, 'r', 'k', 'p', '', '', 'answer', 'f', 'm', '', '', 10, 0)"
     connection.execute(reservation)
     connection.execute("INSERT INTO entries VALUES (1, 1, 'reserve', 10, 0, 0, NULL, '', 0, x'00')")
     connection.execute("INSERT INTO entries VALUES (2, 1, 'settle', 10, 0, 0, NULL, '', 0, x'00')")
+    connection.execute("INSERT INTO leases VALUES ('sync/p', 'a', 10)")
     yield connection
     connection.close()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_named_rule_of_a_schema_has_a_domain_error(dialect):
-    text = schema(dialect)
+    text = schema(dialect) + additions()
     named = set(re.findall(r"CONSTRAINT (\w+)", text)) | set(re.findall(r"CREATE UNIQUE INDEX (\w+)", text))
     assert named
     assert named - RULES.keys() == set()
@@ -39,7 +40,7 @@ def test_every_named_rule_of_a_schema_has_a_domain_error(dialect):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_domain_error_belongs_to_a_rule_of_the_schema(dialect):
-    text = schema(dialect)
+    text = schema(dialect) + additions()
     assert {name for name in RULES if name not in text} - {"foreign_key"} == set()
 
 
@@ -62,6 +63,7 @@ def test_every_domain_error_belongs_to_a_rule_of_the_schema(dialect):
             "INSERT INTO reservations VALUES (2, 'r2', 'k', 'p', '', '', 'answer', 'f', 'm', '', '', 10, 0)",
             IdempotencyConflict,
         ),
+        ("INSERT INTO leases VALUES ('sync/p', 'b', 20)", Conflict),
     ],
 )
 def test_a_row_that_breaks_a_rule_is_refused_as_our_error(connection, sql, error):
@@ -93,7 +95,6 @@ def test_every_query_can_be_numbered(dialect):
 
 
 def test_every_shared_query_compiles(connection):
-    connection.executescript(additions())
     for name, sql in queries("sqlite").items():
         values = dict.fromkeys(numbered("sqlite", name).parameters, 1)
         connection.execute(f"EXPLAIN {sql}", values)
