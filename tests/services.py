@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 POLL_SECONDS = 0.05
 UNPRIVILEGED = "nobody"
 

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-WAIT_S = 10.0
+WAIT_S = 60.0
 POLL_S = 0.01
 
 

@@ -31,7 +31,7 @@ DESK = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
 DONE = "done"
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 """The longest that anything on the page may take to appear; nothing waits when it is there."""
 
 CLOSE_S = 45.0

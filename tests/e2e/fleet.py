@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -131,8 +132,10 @@ async def _is_wholly_ready(http: aiohttp.ClientSession, port: int) -> bool:
 
 
 @asynccontextmanager
-async def fleet(folder: Path, script: Script) -> AsyncIterator[tuple[Fleet, aiohttp.ClientSession, Simulator]]:
-    """Bring everything up with samples indexed, and take it down.
+async def fleet(
+    folder: Path, prepared: Path, script: Script
+) -> AsyncIterator[tuple[Fleet, aiohttp.ClientSession, Simulator]]:
+    """Bring everything up on a copy of a data folder that `prepare_data` made, and take it down.
 
     Raises:
         ServiceMissing: PostgreSQL or Redis does not start here.
@@ -152,9 +155,9 @@ async def fleet(folder: Path, script: Script) -> AsyncIterator[tuple[Fleet, aioh
                 "PASSEUR_AI_MISTRAL_BASE_URL": f"{simulator.url}/mistral",
             },
         )
-        (folder / "run").mkdir()
+        (folder / "run").mkdir(parents=True)
         made.write_project(rich)
-        await made.prepare()
+        shutil.copytree(prepared, made.data)
         connector = aiohttp.TCPConnector(limit=0)
         async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None)) as http:
             try:
@@ -162,7 +165,6 @@ async def fleet(folder: Path, script: Script) -> AsyncIterator[tuple[Fleet, aioh
                 await asyncio.gather(*(made.start_gateway(name, http) for name in GATEWAYS))
                 made.start_nginx()
                 await made.wait_gateways(http)
-                await made.command("ai_server", "ingest", "--project", "demo")
                 yield made, http, simulator
             finally:
                 made.stop()

@@ -17,8 +17,8 @@ from pathlib import Path
 import aiohttp
 
 ROOT = Path(__file__).resolve().parents[2]
-READY_WITHIN_S = 90
-STOP_WITHIN_S = 40
+READY_WITHIN_S = 150
+STOP_WITHIN_S = 60
 POLL_S = 0.1
 
 

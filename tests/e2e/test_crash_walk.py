@@ -59,7 +59,7 @@ async def begin_turn(visitor: Visitor) -> asyncio.Task[None]:
                         spoken.set()
 
     task = asyncio.create_task(read())
-    await asyncio.wait_for(spoken.wait(), 30)
+    await asyncio.wait_for(spoken.wait(), 90)
     return task
 
 

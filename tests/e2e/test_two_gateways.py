@@ -18,9 +18,9 @@ SLOW = Script(chunks=PIECES, pace_s=0.25)
 VISITORS = 20
 
 
-async def test_a_killed_gateway_costs_no_answer_and_no_second_bill(tmp_path):
+async def test_a_killed_gateway_costs_no_answer_and_no_second_bill(tmp_path, prepared):
     try:
-        async with fleet(tmp_path, SLOW) as (made, http, simulator):
+        async with fleet(tmp_path, prepared, SLOW) as (made, http, simulator):
             outcome = await kill_while_streaming(made, http, simulator, VISITORS, "".join(PIECES), 90)
             assert outcome.faults == []
             assert outcome.bills == VISITORS

@@ -95,7 +95,7 @@ class Rig:
     async def answer(self, question: str, **fields: object) -> assistant_pb2.AnswerResult:
         """Ask over gRPC, reading public documents."""
         request = assistant_pb2.AnswerRequest(input=asked(question, **fields))
-        response = await self.assistant.Answer(request, metadata=self.metadata(), timeout=20)
+        response = await self.assistant.Answer(request, metadata=self.metadata(), timeout=UP_SECONDS)
         return response.result
 
     async def wait_for(self, state: State) -> None:

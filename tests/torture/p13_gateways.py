@@ -8,6 +8,7 @@ from tempfile import mkdtemp
 
 from tests import services
 from tests.e2e.fleet import fleet, kill_while_streaming
+from tests.e2e.installation import prepare_data
 from tests.simulator.script import Script
 from tests.torture.figure import Figure, span
 
@@ -37,7 +38,8 @@ async def run(n: int, seed: int) -> Figure:
 async def _batch(count: int, figure: Figure) -> None:
     folder = Path(mkdtemp(prefix="passeur-fleet-"))
     try:
-        async with fleet(folder, SLOW) as (made, http, simulator):
+        prepared = await prepare_data(folder / "prepared")
+        async with fleet(folder / "fleet", prepared, SLOW) as (made, http, simulator):
             outcome = await kill_while_streaming(made, http, simulator, count, "".join(PIECES), WITHIN_S)
             figure.failures += outcome.faults
             audit = await made.command("ai_server", "budgets", "audit")

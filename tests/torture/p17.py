@@ -21,7 +21,8 @@ PROMISE = "NOT_SERVING exactly when new work would be refused or fail; each flip
 FULL = 200
 SHORT = 3
 FLIP_SECONDS = 2.0
-GIVE_UP_SECONDS = 6.0
+TIMES = ("FLIP_SECONDS",)
+GIVE_UP_SECONDS = 60.0
 SERVICE = "passeur.v1.AssistantService"
 SERVING = health_pb2.HealthCheckResponse.SERVING
 BUSY = ProviderOverloaded("scripted", "busy", started=False, error_class="overloaded")
@@ -104,7 +105,7 @@ class Trial:
         """Ask once; a request is accepted when its turn ends in an answer."""
         request = assistant_pb2.AnswerRequest(input=asked("How do I export my data?"))
         try:
-            response = await self.assistant.Answer(request, metadata=self.rig.metadata(), timeout=10)
+            response = await self.assistant.Answer(request, metadata=self.rig.metadata(), timeout=GIVE_UP_SECONDS)
         except grpc.aio.AioRpcError:
             return False
         return response.result.outcome == common_pb2.OUTCOME_ANSWERED

@@ -22,7 +22,9 @@ PROMISE = "draining at any moment: nothing hangs past the grace period, no turn 
 FULL = 1_000
 SHORT = 8
 GRACE_S = 0.4
-PATIENCE_S = GRACE_S + 1
+DRAIN_LIMIT_S = GRACE_S + 1
+CALL_S = 60.0
+TIMES = ("DRAIN_LIMIT_S",)
 TURNS = 6
 ENDS = {
     common_pb2.OUTCOME_ANSWERED,
@@ -58,7 +60,7 @@ async def _drain(dice: random.Random, hits: Counter[str]) -> list[str]:
         started = loop.time()
         await rig.application.drain(GRACE_S)
         seconds = loop.time() - started
-        faults = [f"the drain took {seconds:.2f} s"] if seconds > PATIENCE_S else []
+        faults = [f"the drain took {seconds:.2f} s"] if seconds > DRAIN_LIMIT_S else []
         turns = await rig.application.turns()
         if turns.running_count:
             faults.append(f"{turns.running_count} turns still run")
@@ -100,7 +102,7 @@ async def _caller(rig: Rig, stub, key: str, dice: random.Random, hits: Counter[s
     request = assistant_pb2.StreamAnswerRequest(
         input=asked("How do I export my data?", idempotency_key=key, detached=dice.random() < 0.5)
     )
-    call = stub.StreamAnswer(request, metadata=rig.metadata(), timeout=PATIENCE_S + 5)
+    call = stub.StreamAnswer(request, metadata=rig.metadata(), timeout=CALL_S)
     last = None
     try:
         async for event in call:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -55,11 +56,10 @@ async def test_a_counter_that_fails_or_is_slow_is_replaced_by_the_bound(
     bundle = await shared(subject)
     request = request_for(subject)
     own = await bundle.tokenizer.count(request)
-    for script in (Script(status=500), Script(status=401), Script(latency_s=30.0)):
+    for script in (Script(status=500), Script(status=401), Script(latency_s=300.0)):
         simulator.counting = script
-        began = time.monotonic()
-        bound = await bundle.tokenizer.count(request)
-        assert time.monotonic() - began < 10.0
+        async with asyncio.timeout(60):
+            bound = await bundle.tokenizer.count(request)
         assert bound.exact is False
         assert bound.tokens > own.tokens
 

@@ -15,7 +15,7 @@ from ai_server.providers.patience import FOR_AN_ANSWER
 from ai_server.readiness import RETRIEVAL, STORE, State
 from shared.errors import ProviderOverloaded, ProviderRefused
 from shared.pb.passeur.v1 import assistant_pb2, common_pb2, readiness_pb2, readiness_pb2_grpc
-from tests.fakes.ai_server import ai_server, asked
+from tests.fakes.ai_server import UP_SECONDS, ai_server, asked
 from tests.fakes.documents import FakeKnowledge, chunk, hit
 from tests.fakes.generation import ScriptedGenerator, saying
 from tests.fakes.state_store import MemoryStateStore
@@ -67,19 +67,19 @@ async def test_the_listener_answers_before_its_dependencies_are_up():
         }
 
 
-async def test_health_follows_a_store_that_cannot_write_both_ways_within_two_seconds():
+async def test_health_follows_a_store_that_cannot_write_both_ways():
     async with ai_server(talker(), knowledge=documents()) as rig:
         health = health_pb2_grpc.HealthStub(rig.channel())
         watched = aiter(health.Watch(health_pb2.HealthCheckRequest(service=ASSISTANT)))
         assert (await anext(watched)).status == SERVING
         rig.store.ledger.broken = "The disk is full: free some space."
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(UP_SECONDS):
             assert (await anext(watched)).status == NOT_SERVING
         failure = await refused(rig)
         assert failure.code() is grpc.StatusCode.UNAVAILABLE
         assert "disk is full" in failure.details()
         rig.store.ledger.broken = ""
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(UP_SECONDS):
             assert (await anext(watched)).status == SERVING
         assert (await rig.answer("How do I export?")).text == "Hello."
 
@@ -175,7 +175,7 @@ async def test_a_turn_admitted_just_before_the_drain_is_waited_for_while_its_key
     store.requests.claim = slowly
     async with ai_server(talker(), knowledge=documents(), store=store) as rig:
         asking = asyncio.create_task(rig.answer("How do I export?", idempotency_key="k1"))
-        await asyncio.wait_for(claiming.wait(), 10)
+        await asyncio.wait_for(claiming.wait(), UP_SECONDS)
         draining = asyncio.create_task(rig.application.drain(10))
         await rig.wait_for(State.DOWN)
         assert not draining.done()
@@ -205,11 +205,11 @@ async def test_a_caller_who_leaves_while_the_record_is_written_does_not_lose_it(
         request = assistant_pb2.StreamAnswerRequest(input=asked("How do I export?", idempotency_key="k1"))
         call = rig.assistant.StreamAnswer(request, metadata=rig.metadata(), timeout=20)
         await until_text(aiter(call))
-        await asyncio.wait_for(writing.wait(), 10)
+        await asyncio.wait_for(writing.wait(), UP_SECONDS)
         call.cancel()
         assert not (await rig.assistant.CancelTurn(cancelling("k1"), metadata=rig.metadata())).was_running
         free.set()
-        await asyncio.wait_for(kept.wait(), 10)
+        await asyncio.wait_for(kept.wait(), UP_SECONDS)
         assert (await rig.answer("How do I export?", idempotency_key="k1")).outcome == common_pb2.OUTCOME_ANSWERED
 
 

@@ -42,7 +42,7 @@ async def until_text(heard):
 
 
 async def until_stopping(rig):
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not any(turn.ending for turn, _ in rig.application._turns._running.values()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 

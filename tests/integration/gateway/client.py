@@ -14,7 +14,7 @@ from referencing.jsonschema import DRAFT202012
 
 from tests.sse_parser import Event, SseParser
 
-READ_TIMEOUT_S = 20.0
+READ_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)

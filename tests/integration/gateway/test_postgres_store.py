@@ -102,7 +102,7 @@ async def crossing(store, first, second, met, tries):
     async with store.transaction() as tx:
         await tx.events.append(first, NewEvent("read", {}))
         if len(tries) <= 2:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await met.wait()
         await tx.events.append(second, NewEvent("read", {}))
 

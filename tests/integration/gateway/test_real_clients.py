@@ -15,7 +15,7 @@ from tests.integration.gateway.test_streams import publish
 from tests.waiting import eventually
 
 VENDOR = Path(__file__).with_name("vendor")
-WITHIN_S = 30
+WITHIN_S = 60
 FOLLOWER = """
 import { EventSource } from "eventsource";
 const [address, token, count] = process.argv.slice(2);

@@ -39,7 +39,7 @@ async def left_behind(tmp_path, assistant):
 async def finished(tmp_path, assistant, turn):
     async with open_services(tmp_path, assistant) as services:
         serving = asyncio.create_task(services.turns.serve())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             ended = await services.turns.wait(turn.id)
         serving.cancel()
         async with services.store.transaction() as tx:

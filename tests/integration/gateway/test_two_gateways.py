@@ -27,7 +27,7 @@ from tests.integration.gateway.conftest import GENEROUS
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.service("postgresql"), pytest.mark.service("redis")]
-WITHIN_S = 20.0
+WITHIN_S = 60.0
 ANSWER = "Une réponse assez longue pour être coupée en deux"
 
 

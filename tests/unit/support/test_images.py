@@ -90,10 +90,10 @@ def test_what_phones_put_after_a_picture_is_no_reason_to_refuse_it():
     ],
 )
 def test_bombs_and_broken_files_are_refused_from_their_header_alone(data, why):
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(BadImage, match=why):
         read_header(data)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_an_image_that_lies_about_its_type_is_refused():

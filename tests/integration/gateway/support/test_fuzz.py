@@ -22,7 +22,7 @@ from tests.fakes.gateway import OPERATOR_TOKEN
 from tests.integration.gateway.support.test_escalation import escalate
 
 EXAMPLES = int(os.environ.get("PASSEUR_FUZZ_EXAMPLES", "2"))
-ANSWER_S = 10.0
+ANSWER_S = 60.0
 TOLD = {501, 503}
 """What a server may say of itself with a status past 499: not in this release, not ready."""
 CREDENTIALS = ("", "Bearer ", "Bearer x", "Bearer st_x", "Bearer stt_x", "Basic eDp5", f"Bearer {'é' * 40}", "\xff")
