@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from redis.asyncio import Redis
@@ -17,13 +16,15 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from gateway.events.cancellation import heed_cancellation, until_one_ends
 from gateway.events.redis_outbox import Outbox
-from gateway.events.redis_words import FIELD, Keys, read_entry, read_notice
+from gateway.events.redis_texts import TextsOfOthers
+from gateway.events.redis_words import Keys, read_notice
 from shared.ids import new_id
 from shared.logs import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Mapping
 
     from redis.asyncio.client import PubSub
 
@@ -37,22 +38,9 @@ HEARTBEAT_S: Final = 1.0
 """How often Redis is asked for a sign of life when there is nothing to tell."""
 FIRST_PAUSE_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 5.0
-SAID_AGAIN_S: Final = 0.1
-READ_AT_ONCE: Final = 100
-"""Texts read in one call."""
-ENTRIES_AT_ONCE: Final = 500
 BROKEN: Final = (RedisError, OSError, TimeoutError)
 
 log = logger(__name__)
-
-
-@dataclass(slots=True)
-class _Text:
-    """How far we have read a text, and of whom it is; nothing is known of it before its beginning was read."""
-
-    last: str = "0-0"
-    member: str = ""
-    running: Running | None = None
 
 
 class RedisExchange:
@@ -71,15 +59,12 @@ class RedisExchange:
         self._member = new_id(clock.now())
         self._keys = Keys(prefix)
         self._clock = clock
-        self._listener: Listener | None = None
         self._outbox = Outbox(self._keys, self._member)
         self._spoken = asyncio.Event()
         self._followed: set[str] = set()
         self._left: set[str] = set()
         self._changed = asyncio.Event()
-        self._texts: dict[str, _Text] = {}
-        self._unread: dict[str, None] = {}
-        self._named = asyncio.Event()
+        self._texts = TextsOfOthers(self._redis, self._keys, self._member)
         self._connected = False
         self._closing = False
 
@@ -96,14 +81,13 @@ class RedisExchange:
     @property
     def listener(self) -> Listener:
         """Who hears what others tell."""
-        assert self._listener is not None
-        return self._listener
+        return self._texts.listener
 
     # ------------------------------------------------------------------ what we say
 
     def join(self, listener: Listener) -> None:
         """Name who hears."""
-        self._listener = listener
+        self._texts.join(listener)
 
     def follow(self, stream_id: str) -> None:
         """Hear of a stream from now on."""
@@ -115,9 +99,7 @@ class RedisExchange:
         self._followed.discard(stream_id)
         self._left.add(stream_id)
         self._changed.set()
-        for message_id, text in list(self._texts.items()):
-            if text.running is not None and self._followed.isdisjoint(text.running.streams):
-                self._forget(message_id)
+        self._texts.leave(self._followed)
 
     def wake(self, stream_id: str, head: int) -> None:
         """Tell that a stream has grown."""
@@ -173,7 +155,7 @@ class RedisExchange:
                 log.exception("redis_session_broken")
             finally:
                 self._lose()
-            _heed_cancellation()
+            heed_cancellation()
             await self._clock.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
@@ -197,12 +179,12 @@ class RedisExchange:
             self._connected = True
             log.info("redis_joined", streams=len(joined))
             self.listener.joined()
-            self._unread.update(dict.fromkeys(self._texts))
-            await self._look_for_texts(joined)
-            _heed_cancellation()
-            await _until_one_ends(
+            self._texts.resume()
+            await self._texts.look_in(joined)
+            heed_cancellation()
+            await until_one_ends(
                 self._send_for_ever(), self._join_for_ever(pubsub, joined), self._hear_for_ever(pubsub),
-                self._read_for_ever(),
+                self._texts.read_for_ever(),
             )  # fmt: skip
         finally:
             with suppress(*BROKEN):
@@ -211,9 +193,7 @@ class RedisExchange:
     def _lose(self) -> None:
         self._connected = False
         self._outbox = Outbox(self._keys, self._member)
-        self._unread.clear()
-        for message_id in list(self._texts):
-            self._texts[message_id].last = "0-0"
+        self._texts.lose()
 
     # ------------------------------------------------------------------ telling
 
@@ -248,18 +228,9 @@ class RedisExchange:
             if new:
                 await pubsub.subscribe(*map(self._keys.channel, new))
             if new or back:
-                await self._look_for_texts(new | back)
+                await self._texts.look_in(new | back)
             joined.difference_update(gone)
             joined.update(new)
-
-    async def _look_for_texts(self, stream_ids: set[str]) -> None:
-        """Find what is being written in streams, once their channels are heard."""
-        async with self._redis.pipeline(transaction=False) as pipeline:
-            for stream_id in stream_ids:
-                pipeline.smembers(self._keys.written(stream_id))
-            for message_ids in await pipeline.execute():
-                self._unread.update(dict.fromkeys(message_ids))
-        self._named.set()
 
     async def _hear_for_ever(self, pubsub: PubSub) -> None:
         while True:
@@ -273,81 +244,11 @@ class RedisExchange:
             if notice.head:
                 self.listener.woken(stream_id, notice.head)
             for message_id in notice.over:
-                self._forget(message_id)
+                self._texts.forget(message_id)
             for whisper in notice.whispers:
                 self.listener.whispered(stream_id, whisper)
             if notice.texts:
-                self._unread.update(notice.texts)
-                self._named.set()
-
-    async def _read_for_ever(self) -> None:
-        while True:
-            await self._named.wait()
-            self._named.clear()
-            while self._unread:
-                some = list(self._unread)[:READ_AT_ONCE]
-                for message_id in some:
-                    del self._unread[message_id]
-                await self._read(some)
-
-    async def _read(self, message_ids: list[str]) -> None:
-        """Read on in some texts."""
-        places: dict[Any, Any] = {}
-        for message_id in message_ids:
-            places[self._keys.text(message_id)] = self._texts.setdefault(message_id, _Text()).last
-        found: dict[Any, Any] = dict(await self._redis.xread(places, count=ENTRIES_AT_ONCE) or ())
-        for message_id in message_ids:
-            text, entries = self._texts.get(message_id), found.get(self._keys.text(message_id), [])
-            if text is not None and not entries and text.last == "0-0":
-                self._forget(message_id)  # it is over, or Redis has lost it; then its writer tells it anew
-            if len(entries) == ENTRIES_AT_ONCE:
-                self._unread[message_id] = None
-            for number, fields in entries:
-                self._take(message_id, number, fields[FIELD])
-
-    def _take(self, message_id: str, number: str, data: str) -> None:
-        text = self._texts.get(message_id)
-        if text is None:
-            return
-        text.last, entry = number, read_entry(data)
-        if entry.begin is not None:
-            text.member, text.running = entry.member, entry.begin
-            if entry.member != self._member:
-                self.listener.begun(entry.begin)
-        if text.running is None or entry.member != text.member or entry.member == self._member:
-            return
-        for event_type, words in entry.words:
-            self.listener.running(text.running, event_type, words)
-
-    def _forget(self, message_id: str) -> None:
-        self._unread.pop(message_id, None)
-        if self._texts.pop(message_id, None) is not None:
-            self.listener.ended(message_id)
-
-
-def _heed_cancellation() -> None:
-    """Go when told to, where being told was swallowed.
-
-    Before Python 3.12 `asyncio.wait_for`, by which the client sends, loses a cancellation that comes in the step in
-    which it ends (https://github.com/python/cpython/issues/86296).
-    """
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
-
-
-async def _until_one_ends(*works: Coroutine[Any, Any, None]) -> None:
-    """Run all until one breaks, end the others, and raise what broke; a cancellation that gets lost is said again."""
-    tasks = {asyncio.create_task(work, name=f"redis {work.__name__}") for work in works}
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        while pending := {task for task in tasks if not task.done()}:
-            for task in pending:
-                task.cancel()
-            await asyncio.wait(pending, timeout=SAID_AGAIN_S)
-    for task in done:
-        task.result()
+                self._texts.name(notice.texts)
 
 
 def _reason(group: BaseExceptionGroup[Exception]) -> str:
