@@ -13,7 +13,7 @@ P ?=
 N ?=
 SEED ?=
 # Two workers on two cores; a file stays with one of them, since its fixtures may be shared.
-PYTEST_ARGS ?= -n auto --dist loadfile
+PYTEST_ARGS ?= -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+HERE = Path(__file__).parent
+OF_REAL_PROCESSES = {"contracts", "e2e", "integration", "torture", "wire"}
 DATA = os.environ.get("PASSEUR_EVAL_DATA", "")
 IN_CI = os.environ.get("CI", "").lower() == "true"
 
@@ -62,6 +64,17 @@ def pytest_configure() -> None:
 def pytest_unconfigure() -> None:
     socket.socket.connect = _connect
     socket.socket.connect_ex = _connect_ex
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Try a test of real processes and services a second time, and say so in the summary.
+
+    Such a test hangs on a machine that may stand still for seconds. What is only sometimes wrong is a fault all the
+    same: CONTRIBUTING.md says what is done about it. Tests of pure code have one try.
+    """
+    for item in items:
+        if item.path.relative_to(HERE).parts[0] in OF_REAL_PROCESSES or item.get_closest_marker("service"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
