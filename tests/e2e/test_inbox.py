@@ -13,15 +13,15 @@ from tests.fakes.gateway import PASSWORD, staff_member
 pytestmark = [pytest.mark.service("chromium"), pytest.mark.asyncio(loop_scope="session")]
 
 
-async def inbox(stage: Stage, login: str, **more: object) -> Page:
+async def inbox(stage: Stage, login: str, *, language: str = "en-GB", **more: object) -> Page:
     """Sign in as one of the team."""
-    visitor = await stage.visitor(language="en-GB", **more)
+    visitor = await stage.visitor(language=language, **more)
     await visitor.context.add_init_script(path=AXE)
     page = await visitor.context.new_page()
     await page.goto(f"{stage.url}/inbox")
-    await page.get_by_label("Login").fill(login)
-    await page.get_by_label("Password").fill(PASSWORD)
-    await page.get_by_role("button", name="Sign in").click()
+    await page.locator('[autocomplete="username"]').fill(login)
+    await page.locator('[autocomplete="current-password"]').fill(PASSWORD)
+    await page.locator('[autocomplete="current-password"]').press("Enter")
     return page
 
 
@@ -90,6 +90,19 @@ async def test_axe_finds_nothing_serious_in_the_inbox(stage: Stage, light, size)
     await team.get_by_role("button", name="Unanswered questions").click()
     await expect(team.locator(".groups > li").first).to_contain_text(re.compile("asked"))
     assert await findings(team) == []
+
+
+@pytest.mark.parametrize(("language", "me"), [("fr", "Ma présence"), ("en-GB", "My presence"), ("es", "Mi presencia")])
+async def test_the_head_of_the_inbox_is_one_line_on_a_phone(stage: Stage, language, me):
+    await staff_member(stage.services, "ana", name="Ana Ortiz")
+    team = await inbox(stage, "ana", language=language, size=PHONE)
+    head = team.get_by_role("banner")
+    await expect(head.get_by_role("combobox", name=me)).to_be_visible()
+    await expect(team.get_by_role("heading", name="Passeur")).to_be_attached()
+    boxes = [await each.bounding_box() for each in await head.locator("select:visible, button:visible").all()]
+    assert len(boxes) == 5
+    assert max(box["y"] for box in boxes) < min(box["y"] + box["height"] for box in boxes)
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
 
 
 async def test_a_wrong_password_is_told_and_signing_out_shows_nothing_more(stage: Stage):

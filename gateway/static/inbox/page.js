@@ -64,7 +64,10 @@ export class InboxPage extends PasseurElement {
   reword() {
     const { t } = words;
     document.title = `${t.inbox.title} · ${t.title}`;
-    if (this.mark) fill(this.mark, icon("mark", 26), t.title, h("span", { class: "wordmark-where" }, t.inbox.title));
+    if (this.mark) {
+      const name = h("span", { class: "wordmark-name" }, t.title);
+      fill(this.mark, icon("mark", 26), name, h("span", { class: "wordmark-where" }, t.inbox.title));
+    }
     this.#drawMe();
   }
 
