@@ -36,6 +36,7 @@ CLOSE: Final = "\ue001"
 """Private-use characters that stand around a citation's number while Markdown is parsed; text loses any of its own."""
 PRIVATE: Final = re.compile("[\ue000\ue001]")
 MARK: Final = re.compile("\ue000(\\d+)\ue001")
+FENCE: Final = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\Z", re.MULTILINE)
 LEFT_OVER: Final = re.compile("\ue000\\d+\ue001|%EE%80%80\\d+%EE%80%81|[\ue000\ue001]")
 
 
@@ -78,7 +79,10 @@ def _with_marks(text: str, marks: Sequence[tuple[int, str]], numbers: dict[str, 
     at = 0
     for position, citation_id in sorted(marks, key=lambda mark: mark[0]):
         here = min(max(position, at), len(text))
-        parts.extend((PRIVATE.sub("", text[at:here]), f"{OPEN}{numbers[citation_id]}{CLOSE}"))
+        said = PRIVATE.sub("", text[at:here])
+        # On the line of a fence, a mark would leave its code open to the end of the text.
+        below = "\n" if FENCE.search(said) else ""
+        parts.extend((said, f"{below}{OPEN}{numbers[citation_id]}{CLOSE}"))
         at = here
     parts.append(PRIVATE.sub("", text[at:]))
     return "".join(parts)

@@ -94,6 +94,16 @@ def test_a_citation_is_never_lost_wherever_it_stands(text, position):
     assert "%EE%80" not in rendered
 
 
+@pytest.mark.parametrize("fence", ["```", "~~~~", "  ```"])
+def test_a_citation_behind_code_leaves_the_code_closed_and_stands_below_it(fence):
+    """`extractive` sets the marker below a sample; the spaces between close up, so that it stands behind the fence."""
+    text = f"Run:\n\n{fence}\nmake run\n{fence}\n\nThen look."
+    position = text.index("\n\nThen")
+    rendered = render_markdown(text, ((position, "m.1"), (position, "m.2"), (len(text), "m.3")))
+    below = '<p><sup data-citation="m.1">[1]</sup><sup data-citation="m.2">[2]</sup></p>'
+    assert f"<pre><code>make run\n</code></pre>\n{below}\n<p>Then look.<sup" in rendered
+
+
 def test_an_id_cannot_break_out_of_its_attribute():
     rendered = render_markdown("a", ((1, '"><script>x</script>'),))
     assert not LOADS.search(rendered)
