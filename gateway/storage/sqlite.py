@@ -1,9 +1,11 @@
-"""The SQLite store: one file, one process, one connection in one thread.
+"""The SQLite store: one file, one process, one connection.
 
 WAL mode with several connections can lose commits before SQLite 3.51.3 (https://www.sqlite.org/wal.html#walresetbug);
-with one connection per file it cannot, so a lock file keeps a second gateway away and all work goes through one
-thread. Each transaction is BEGIN IMMEDIATE … COMMIT with FULL sync, and a cancelled caller never leaves one open:
-statements run to their end in the thread, and the rollback queues behind them.
+with one connection per file it cannot, so a lock file keeps a second gateway away and one transaction follows the
+other. Each is BEGIN IMMEDIATE … COMMIT with FULL sync. What waits for the disk or may touch many rows (COMMIT of a
+change, ROLLBACK, DELETE) runs in a thread; the rest is over in microseconds and runs where it is asked for, because
+crossing into a thread and back costs a busy loop far more. A cancelled caller never leaves a transaction open: what
+the thread has begun runs to its end, and the rollback queues behind it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import asyncio
 import fcntl
 import os
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
@@ -27,7 +29,7 @@ from shared.errors import NotReady, SettingsError
 from shared.logs import logger
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import TypeVar
 
@@ -45,26 +47,47 @@ PRAGMAS: Final = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON
 
 
 class SqliteConnection:
-    """The one connection; every call crosses into its thread."""
+    """The one connection, for one transaction at a time."""
 
     def __init__(self, connection: sa.Connection, thread: ThreadPoolExecutor) -> None:
-        """Take the connection and the only thread that may touch it."""
+        """Take the connection and the thread for what takes its time."""
         self._connection = connection
         self._thread = thread
+        self.changed = False
 
     async def rows(self, statement: sa.Executable) -> Sequence[Mapping[str, Any]]:
         """Run a statement and read all its rows."""
-        return await self.call(lambda: [dict(row) for row in self._connection.execute(statement).mappings()])
+        self.changed |= statement.is_dml
+        return [dict(row) for row in self._connection.execute(statement).mappings()]
 
     async def run(self, statement: sa.Executable) -> int:
         """Run a statement and tell how many rows it changed."""
-        return await self.call(lambda: self._connection.execute(statement).rowcount)
+        self.changed |= statement.is_dml
+        if statement.is_delete:
+            return await self.aside(lambda: self._connection.execute(statement).rowcount)
+        return self._connection.execute(statement).rowcount
 
     def insert(self, table: sa.Table) -> Any:
         """Start an INSERT that knows conflicts."""
         return sqlite.insert(table)
 
-    async def call(self, work: Callable[[], T]) -> T:
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self.changed = False
+        self._connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    async def commit(self) -> None:
+        """Commit; a change is synced in the thread."""
+        if self.changed:
+            await self.aside(lambda: self._connection.exec_driver_sql("COMMIT"))
+        else:
+            self._connection.exec_driver_sql("COMMIT")
+
+    async def roll_back(self) -> None:
+        """Take the transaction back, after what the thread has begun."""
+        await self.aside(lambda: self._connection.exec_driver_sql("ROLLBACK"))
+
+    async def aside(self, work: Callable[[], T]) -> T:
         """Run `work` in the thread; it finishes there even when the caller is cancelled."""
         done = asyncio.get_running_loop().run_in_executor(self._thread, work)
         # Without the shield a cancelled caller would take a statement back that still waits for the thread.
@@ -98,9 +121,11 @@ class SqliteStore:
         try:
             transaction = Transaction(self._connection, self._clock)
             try:
-                await self._statement("BEGIN IMMEDIATE")
+                with _told():
+                    self._connection.begin()
                 yield transaction
-                _, cancelled = await ended(self._statement("COMMIT"))
+                with _told():
+                    _, cancelled = await ended(self._connection.commit())
             except BaseException:
                 await self._roll_back()
                 raise
@@ -117,7 +142,7 @@ class SqliteStore:
             return
         async with self._turn:
             self._closed = True
-            await self._connection.call(self._release)
+            await self._connection.aside(self._release)
 
     async def _acquire(self) -> None:
         try:
@@ -132,16 +157,18 @@ class SqliteStore:
     async def _roll_back(self) -> None:
         """Take the transaction back; what made it necessary is what the caller must hear, also a cancellation."""
         try:
-            await ended(self._statement("ROLLBACK"))
-        except NotReady as exc:
-            # SQLite itself takes back what it could not write, so that none is open here.
-            log.warning("rollback_refused", reason=exc.message)
-
-    async def _statement(self, sql: str) -> None:
-        try:
-            await self._connection.run(sa.text(sql))
+            await ended(self._connection.roll_back())
         except OperationalError as exc:
-            raise NotReady(f"The gateway's store cannot be written: {exc.orig}.") from exc
+            # SQLite itself takes back what it could not write, so that none is open here.
+            log.warning("rollback_refused", reason=str(exc.orig))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as exc:
+        raise NotReady(f"The gateway's store cannot be written: {exc.orig}.") from exc
 
 
 async def open_sqlite(folder: Path, clock: Clock, sink: EventSink) -> SqliteStore:
@@ -162,7 +189,10 @@ def _open(folder: Path, thread: ThreadPoolExecutor, clock: Clock, sink: EventSin
     lock = _lock(folder)
     try:
         engine = sa.create_engine(
-            f"sqlite+pysqlite:///{folder / FILE_NAME}", poolclass=StaticPool, isolation_level="AUTOCOMMIT"
+            f"sqlite+pysqlite:///{folder / FILE_NAME}",
+            poolclass=StaticPool,
+            isolation_level="AUTOCOMMIT",
+            connect_args={"check_same_thread": False},  # whoever holds the transaction's turn, and the thread for it
         )
         connection = engine.connect()
         for pragma in PRAGMAS:

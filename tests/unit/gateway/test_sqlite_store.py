@@ -10,6 +10,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from gateway.storage import migrate
+from gateway.storage.contract import NewEvent
 from gateway.storage.sqlite import FILE_NAME, open_sqlite
 from gateway.storage.tables import metadata
 from shared.errors import NotReady, SettingsError
@@ -81,15 +82,18 @@ async def test_a_store_that_stays_busy_says_so_in_time(tmp_path, monkeypatch):
     await store.close()
 
 
-async def test_a_caller_cancelled_before_its_turn_in_the_thread_is_cancelled_and_nothing_stays_open(tmp_path):
-    """The statement still waits for the thread when the caller leaves: it must run, so that its rollback can."""
+@pytest.mark.parametrize("waiting_for", ["a statement", "the commit"])
+async def test_a_caller_who_leaves_while_the_thread_is_busy_is_cancelled_and_nothing_stays_open(tmp_path, waiting_for):
+    """What still waits for the thread when the caller leaves must run, so that what follows it can."""
     store = await open_sqlite(tmp_path, ManualClock(), Deaf())
     gate = threading.Event()
-    busy = asyncio.ensure_future(store._connection.call(gate.wait))
+    busy = asyncio.ensure_future(store._connection.aside(gate.wait))
 
     async def work():
-        async with store.transaction():
-            raise AssertionError("the caller left before")
+        async with store.transaction() as tx:
+            await tx.events.append("s", NewEvent("read", {}))
+            if waiting_for == "a statement":
+                await tx.keys.forget_scope("scope")
 
     task = asyncio.create_task(work())
     for _ in range(5):
@@ -100,5 +104,16 @@ async def test_a_caller_cancelled_before_its_turn_in_the_thread_is_cancelled_and
     await asyncio.wait({task, busy})
     assert task.cancelled()
     async with store.transaction() as tx:
-        assert (await tx.events.position("s")).head == 0
+        assert (await tx.events.position("s")).head == (1 if waiting_for == "the commit" else 0)
+    await store.close()
+
+
+async def test_reading_alone_never_waits_for_the_thread(tmp_path):
+    store = await open_sqlite(tmp_path, ManualClock(), Deaf())
+    gate = threading.Event()
+    busy = asyncio.ensure_future(store._connection.aside(gate.wait))
+    async with store.transaction() as tx:
+        assert await tx.visitors.get("nobody") is None
+    gate.set()
+    await busy
     await store.close()

@@ -63,7 +63,7 @@ async def test_deleting_a_visitor_leaves_nothing_of_what_they_said(
     assert (await operator.call("DELETE", f"/v1/visitors/{browser.visitor_id}")).status == 404
     assert list((tmp_path / "gateway" / "attachments").iterdir()) == []
     database = services.store._connection._connection.connection.driver_connection
-    left = await services.store._connection.call(lambda: "\n".join(database.iterdump()))
+    left = await services.store._connection.aside(lambda: "\n".join(database.iterdump()))
     assert browser.visitor_id not in left
     assert "secret" not in left
 
