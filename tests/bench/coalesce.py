@@ -44,27 +44,32 @@ class Heard:
 
 
 class Listeners(Crowd):
-    """Every reader is watched and understands its stream."""
+    """Every reader keeps what it reads and when; it is understood afterwards, so that nobody listens too slowly."""
 
     def __init__(self) -> None:
         super().__init__()
         self.people: dict[int, Heard] = {}
+        self.pieces: list[tuple[Heard, bytes, int]] = []
         self.delays: list[float] = []
         self.timing = True
 
-    def seat(self, numbers: list[int], people: list[Heard]) -> None:
-        """Say who sits at which connection, and take what came with the response's head."""
-        for number, heard in zip(numbers, people, strict=True):
-            self.people[number] = heard
-            heard.parser, heard.raw, heard.since = SseParser(), b"", 0
-            self._take(heard, bytes(self.watched[number]))
+    def seat(self, number: int, person: Heard) -> None:
+        """Say who sits at a connection, and take what came with the response's head."""
+        self.people[number] = person
+        person.parser, person.raw, person.since = SseParser(), b"", 0
+        self.heard(number, self.watched[number])
 
     def heard(self, number: int, data: bytearray) -> None:
-        """Parse what came."""
-        self._take(self.people[number], bytes(data))
+        """Keep what came."""
+        self.pieces.append((self.people[number], bytes(data), time.monotonic_ns()))
 
-    def _take(self, heard: Heard, data: bytes) -> None:
-        now = time.monotonic_ns()
+    def understand(self) -> None:
+        """Parse all that was kept."""
+        for person, data, moment in self.pieces:
+            self._take(person, data, moment)
+        self.pieces.clear()
+
+    def _take(self, heard: Heard, data: bytes, moment: int) -> None:
         heard.raw += data
         while True:
             size, found, rest = heard.raw.partition(b"\r\n")
@@ -73,7 +78,7 @@ class Listeners(Crowd):
             length = int(size, 16)
             heard.raw = rest[length + 2 :]
             for event in heard.parser.feed(rest[:length]):
-                self._hear(heard, event.type, json.loads(event.data), now)
+                self._hear(heard, event.type, json.loads(event.data), moment)
 
     def _hear(self, heard: Heard, kind: str, data: dict, now: int) -> None:
         if kind == "message.delta":
@@ -104,7 +109,8 @@ async def run() -> list[Measure]:
             taken = await tell(http, door, do="turn", seconds=SECONDS)
             await asyncio.to_thread(_listen, crowd, SECONDS / 2)
             middle = await tell(http, door, do="state")
-            tokens = len(people[0].text.split())
+            crowd.understand()
+            delivered = sum(len(each.text.split()) for each in people)
             crowd.timing = False
             crowd.leave()
             began = time.monotonic()
@@ -112,13 +118,14 @@ async def run() -> list[Measure]:
             back_s = time.monotonic() - began
             await asyncio.to_thread(_until_done, crowd, people)
             said = await tell(http, door, do="said", conversation_id=taken["conversation_id"])
-    return _measures(people, crowd.delays, (middle["writes"] - before["writes"]) / (tokens * SUBSCRIBERS), said, back_s)
+    return _measures(people, crowd.delays, (middle["writes"] - before["writes"]) / delivered, said, back_s)
 
 
 def _come(crowd: Listeners, people: list[Heard], port: int, token: str) -> None:
     for heard in people:
         request = follow(port, token, heard.parser.last_event_id)
-        crowd.seat(crowd.join(port, request, 1, watched=1), [heard])
+        (number,) = crowd.join(port, request, 1, watched=1)
+        crowd.seat(number, heard)
 
 
 def _listen(crowd: Listeners, seconds: float) -> None:
@@ -130,8 +137,8 @@ def _listen(crowd: Listeners, seconds: float) -> None:
 def _until_done(crowd: Listeners, people: list[Heard]) -> None:
     ends = time.monotonic() + SECONDS * 3 + 60
     while not all(heard.done for heard in people) and time.monotonic() < ends:
-        crowd.read(0.2)
-    crowd.settle()
+        crowd.settle()
+        crowd.understand()
 
 
 def _measures(people: list[Heard], delays: list[float], share: float, said: dict, back_s: float) -> list[Measure]:
