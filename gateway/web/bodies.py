@@ -19,6 +19,7 @@ BODY_LIMIT: Final = 1024 * 1024
 BODY_TIMEOUT_S: Final = 20.0
 VIOLATION_LIMIT: Final = 20
 PAGE_LIMIT: Final = 100
+NUMBER_DIGITS: Final = 9
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -66,11 +67,20 @@ def page_limit(request: web.Request, default: int) -> int:
     Raises:
         InvalidRequest: anything else.
     """
-    text = request.query.get("limit")
+    return whole_number(request, "limit", default, PAGE_LIMIT)
+
+
+def whole_number(request: web.Request, name: str, default: int, most: int) -> int:
+    """Read a number from 1 to `most` from the query; `default` when it is not there.
+
+    Raises:
+        InvalidRequest: anything else.
+    """
+    text = request.query.get(name)
     if text is None:
         return default
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= PAGE_LIMIT:
-        raise InvalidRequest.of("limit", f"must be a whole number from 1 to {PAGE_LIMIT}")
+    if not (text.isascii() and text.isdigit()) or len(text) > NUMBER_DIGITS or not 1 <= int(text) <= most:
+        raise InvalidRequest.of(name, f"must be a whole number from 1 to {most}")
     return int(text)
 
 

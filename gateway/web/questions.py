@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gateway.tickets.questions import LONGEST_DAYS
 from gateway.web.answers import answer
-from gateway.web.bodies import path_id
+from gateway.web.bodies import path_id, whole_number
 from gateway.web.people import staff_of
 from gateway.web.support import SUPPORT
-from shared.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -24,7 +23,9 @@ SHOWN: Final = 100
 async def index(request: web.Request) -> web.Response:
     """Group the questions of the last `days` that found no answer, the most asked first."""
     caller = await staff_of(request)
-    groups = await request.app[SUPPORT].questions.groups(caller.member, _days(request))
+    groups = await request.app[SUPPORT].questions.groups(
+        caller.member, whole_number(request, "days", DAYS, LONGEST_DAYS)
+    )
     return answer({"groups": [_group(each) for each in groups[:SHOWN]]})
 
 
@@ -48,12 +49,3 @@ def _group(group: Group) -> dict[str, Any]:
 
 def _example(asked: Asked) -> dict[str, Any]:
     return {**asdict(asked), "asked_at": asked.asked_at.isoformat()}
-
-
-def _days(request: web.Request) -> int:
-    text = request.query.get("days")
-    if text is None:
-        return DAYS
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= LONGEST_DAYS:
-        raise InvalidRequest.of("days", f"must be a whole number from 1 to {LONGEST_DAYS}")
-    return int(text)

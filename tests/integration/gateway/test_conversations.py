@@ -50,7 +50,7 @@ async def test_pages_hold_every_conversation_once(browser):
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "limit=-1", "limit=", "cursor=x", "cursor=1.2",
-                                   "limit=٣",
+                                   "limit=٣", "limit=0000000501",
                                    "cursor=999999999999999999.01a22c43-962a-7525-b762-62596e6f765f"])  # fmt: skip
 async def test_a_bad_page_names_the_field(browser, query):
     answer = await browser.call("GET", f"/v1/conversations?{query}")
