@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateway.conversation.unread import staff_reader, visitor_reader
 from gateway.tickets.views import staff_view, visitor_view
 from gateway.web.answers import answer, nothing
 from gateway.web.bodies import idempotency_key, path_id, read_body
@@ -17,8 +16,6 @@ from gateway.web.support_schemas import Typing
 
 if TYPE_CHECKING:
     from aiohttp import web
-
-    from gateway.web.caller import Caller
 
 
 async def escalate(request: web.Request) -> web.Response:
@@ -47,7 +44,7 @@ async def typing(request: web.Request) -> web.Response:
     """Tell the others in the conversation that the caller is writing, or stopped."""
     caller, body, support = await person_of(request), await read_body(request, Typing), request.app[SUPPORT]
     conversation_id = path_id(request, "conversation_id")
-    support.typing.take(_person(caller))
+    support.typing.take(caller.person)
     if isinstance(caller, StaffCaller):
         await support.attention.staff_types(caller.member, conversation_id, typing=body.typing)
     else:
@@ -73,9 +70,3 @@ async def _look(request: web.Request, *, opened: bool) -> web.Response:
         async with request.app[SERVICES].store.transaction() as tx:
             await owned(tx, caller, request)
     return nothing()
-
-
-def _person(caller: Caller | StaffCaller) -> str:
-    if isinstance(caller, StaffCaller):
-        return staff_reader(caller.member.id)
-    return visitor_reader(caller.visitor.id)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gateway.conversation.texts import preferred, primary
+from gateway.conversation.unread import visitor_reader
 from gateway.identity.origins import check_origin
 from gateway.web.services import SERVICES
 from shared.errors import Unauthenticated
@@ -26,6 +27,11 @@ class Caller:
     visitor: Visitor
     project: Project
     language: str
+
+    @property
+    def person(self) -> str:
+        """The visitor among all people, as presence, notices and read markers name them."""
+        return visitor_reader(self.visitor.id)
 
 
 async def visitor_of(request: web.Request) -> Caller:

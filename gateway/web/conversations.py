@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.conversation.model import Conversation, Role
 from gateway.conversation.title import title_of
-from gateway.conversation.unread import visitor_reader
 from gateway.storage.contract import KeyRecord
 from gateway.tickets.views import visitor_view
 from gateway.web.answers import answer, dump, nothing
 from gateway.web.bodies import idempotency_key, page_limit, path_id, read_body
 from gateway.web.caller import Caller, visitor_of
+from gateway.web.cursors import activity_cursor, read_activity_cursor
 from gateway.web.schemas import NewConversation
 from gateway.web.services import SERVICES
 from gateway.web.support import SUPPORT
 from gateway.web.views import conversation_view
-from shared.errors import IdempotencyConflict, InvalidRequest, NotFound, TurnRunning
-from shared.ids import is_id, new_id
+from shared.errors import IdempotencyConflict, NotFound, TurnRunning
+from shared.ids import new_id
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     from gateway.storage.transaction import Transaction
 
 PAGE: Final = 20
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-CURSOR: Final = re.compile(r"(\d{1,18})\.([0-9a-f-]{36})", re.ASCII)
 
 
 async def create(request: web.Request) -> web.Response:
@@ -67,12 +63,13 @@ async def _again(tx: Transaction, caller: Caller, known: KeyRecord, digest: byte
 async def index(request: web.Request) -> web.Response:
     """List the visitor's conversations, newest activity first."""
     services, caller = request.app[SERVICES], await visitor_of(request)
-    limit, before = page_limit(request, PAGE), _cursor(request)
+    limit, before = page_limit(request, PAGE), read_activity_cursor(request)
     async with services.store.transaction() as tx:
         found = await tx.conversations.page(caller.visitor.id, limit + 1, before)
         views = [await _view(tx, caller, each) for each in found[:limit]]
-    more = len(found) > limit
-    return answer({"conversations": views, "next_cursor": _cursor_of(found[limit - 1]) if more else None})
+    last = found[limit - 1] if len(found) > limit else None
+    cursor = None if last is None else activity_cursor(last.updated_at, last.id)
+    return answer({"conversations": views, "next_cursor": cursor})
 
 
 async def show(request: web.Request) -> web.Response:
@@ -106,28 +103,10 @@ async def owned(tx: Transaction, caller: Caller, request: web.Request) -> Conver
 
 
 async def _view(tx: Transaction, caller: Caller, conversation: Conversation) -> dict[str, Any]:
-    reader = visitor_reader(caller.visitor.id)
-    marker = await tx.read_markers.position(conversation.id, reader)
+    marker = await tx.read_markers.position(conversation.id, caller.person)
     unread = await tx.messages.unread(conversation.id, Role.ADMIN, marker)
     running = await tx.turns.running_in(conversation.id)
     ticket = await tx.tickets.latest_in(conversation.id)
-    sight = None if ticket is None else await tx.tickets.sight(ticket.id, reader, Role.ADMIN)
+    sight = None if ticket is None else await tx.tickets.sight(ticket.id, caller.person, Role.ADMIN)
     shown = None if sight is None else visitor_view(sight)
     return conversation_view(conversation, unread, None if running is None else running.id, shown)
-
-
-def _cursor(request: web.Request) -> tuple[datetime, str] | None:
-    text = request.query.get("cursor")
-    if text is None:
-        return None
-    match = CURSOR.fullmatch(text)
-    if match is None or not is_id(match[2]):
-        raise InvalidRequest.of("cursor", "is not one that we gave")
-    try:
-        return EPOCH + timedelta(microseconds=int(match[1])), match[2]
-    except OverflowError as exc:
-        raise InvalidRequest.of("cursor", "is not one that we gave") from exc
-
-
-def _cursor_of(conversation: Conversation) -> str:
-    return f"{(conversation.updated_at - EPOCH) // timedelta(microseconds=1)}.{conversation.id}"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gateway.conversation.model import staff_stream_id
-from gateway.conversation.unread import staff_reader, visitor_reader
 from gateway.events.hub import CHANNELS
 from gateway.identity.staff import TICKET_PREFIX
 from gateway.web.answers import answer
@@ -94,20 +93,15 @@ async def _reader(request: web.Request) -> Reading:
     else:
         who = await person_of(request)
     if not isinstance(who, StaffCaller):
-        return _visitor(who)
+        return Reading(who.visitor.stream_id, who.person, who.project.id, who.language)
     audience = await request.app[SUPPORT].attention.audience_of(who.member)
-    stream_id = staff_stream_id(who.project.id)
-    return Reading(stream_id, staff_reader(who.member.id), who.project.id, who.language, audience)
+    return Reading(staff_stream_id(who.project.id), who.person, who.project.id, who.language, audience)
 
 
 async def _ticket_holder(request: web.Request, given: str) -> Caller | StaffCaller:
     if given.startswith(TICKET_PREFIX):
         return staff_caller(request, await request.app[SUPPORT].staff.redeem_ticket(given))
     return caller(request, await request.app[SERVICES].sessions.redeem_ticket(given))
-
-
-def _visitor(who: Caller) -> Reading:
-    return Reading(who.visitor.stream_id, visitor_reader(who.visitor.id), who.project.id, who.language)
 
 
 def _channels(request: web.Request) -> frozenset[str]:

@@ -12,11 +12,11 @@ from gateway.web.answers import answer
 from gateway.web.bodies import idempotency_key, page_limit, path_id, read_body
 from gateway.web.caller import Caller, visitor_of
 from gateway.web.conversations import owned
+from gateway.web.cursors import read_position_cursor
 from gateway.web.frames import HttpEncoder
 from gateway.web.services import SERVICES
 from gateway.web.sink import EVENT_STREAM, open_stream
 from gateway.web.views import message_view, problem_view
-from shared.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from gateway.web.services import Services
 
 PAGE: Final = 50
-POSITION_DIGITS: Final = 18
 
 
 async def index(request: web.Request) -> web.Response:
     """Read the newest messages, oldest first; a cursor leads to older ones."""
     services, caller = request.app[SERVICES], await visitor_of(request)
-    limit, before = page_limit(request, PAGE), message_cursor(request)
+    limit, before = page_limit(request, PAGE), read_position_cursor(request)
     async with services.store.transaction() as tx:
         conversation = await owned(tx, caller, request)
         end = conversation.last_position + 1 if before is None else before
@@ -100,17 +99,3 @@ async def _finished(services: Services, caller: Caller, turn: TurnRecord) -> dic
         "ai_message": None if said is None else message_view(said, caller.project, caller.language),
         "problem": None if turn.problem is None else problem_view(turn.problem, caller.language),
     }
-
-
-def message_cursor(request: web.Request) -> int | None:
-    """Read the position before which a page ends; None for the newest page.
-
-    Raises:
-        InvalidRequest: not one that we gave.
-    """
-    text = request.query.get("cursor")
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit()) or len(text) > POSITION_DIGITS:
-        raise InvalidRequest.of("cursor", "is not one that we gave")
-    return int(text)

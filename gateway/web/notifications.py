@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gateway.conversation.unread import staff_reader, visitor_reader
 from gateway.tickets.views import notification_view
 from gateway.web.answers import answer
 from gateway.web.bodies import page_limit, path_id
 from gateway.web.notices import rendered
-from gateway.web.people import StaffCaller, person_of
+from gateway.web.people import person_of
 from gateway.web.services import SERVICES
 from shared.errors import NotFound
 
 if TYPE_CHECKING:
     from aiohttp import web
-
-    from gateway.web.caller import Caller
 
 PAGE: Final = 50
 
@@ -24,11 +21,11 @@ PAGE: Final = 50
 async def index(request: web.Request) -> web.Response:
     """List the caller's notices, newest first."""
     services, caller = request.app[SERVICES], await person_of(request)
-    person, limit = _person(caller), page_limit(request, PAGE)
+    limit = page_limit(request, PAGE)
     unread_only = request.query.get("unread") == "true"
     async with services.store.transaction() as tx:
-        found = await tx.notifications.page(person, limit, unread_only=unread_only)
-        unread = await tx.notifications.unread_count(person)
+        found = await tx.notifications.page(caller.person, limit, unread_only=unread_only)
+        unread = await tx.notifications.unread_count(caller.person)
     views = [rendered(notification_view(each), caller.language) for each in found]
     return answer({"notifications": views, "unread_count": unread})
 
@@ -38,11 +35,7 @@ async def mark_read(request: web.Request) -> web.Response:
     services, caller = request.app[SERVICES], await person_of(request)
     async with services.store.transaction() as tx:
         notification_id = path_id(request, "notification_id")
-        found = await tx.notifications.mark_read(_person(caller), notification_id, services.clock.now())
+        found = await tx.notifications.mark_read(caller.person, notification_id, services.clock.now())
     if found is None:
         raise NotFound("There is no such notification.")
     return answer(rendered(notification_view(found), caller.language))
-
-
-def _person(caller: Caller | StaffCaller) -> str:
-    return staff_reader(caller.member.id) if isinstance(caller, StaffCaller) else visitor_reader(caller.visitor.id)

@@ -6,6 +6,7 @@ import hmac
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateway.conversation.unread import staff_reader
 from gateway.identity.origins import check_origin
 from gateway.identity.sessions import digest
 from gateway.identity.staff import TOKEN_PREFIX
@@ -28,6 +29,11 @@ class StaffCaller:
     member: StaffMember
     project: Project
     language: str
+
+    @property
+    def person(self) -> str:
+        """The member among all people, as presence, notices and read markers name them."""
+        return staff_reader(self.member.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from gateway.conversation.presence import Presence
-    from gateway.web.caller import Caller
 
 ASKED_LIMIT: Final = 100
 
@@ -26,16 +25,15 @@ ASKED_LIMIT: Final = 100
 async def put(request: web.Request) -> web.Response:
     """Say how one is: status, current product, and telemetry under consent."""
     caller, body = await person_of(request), await read_body(request, NewPresence)
-    person = _person(caller)
     known = await request.app[SUPPORT].presence.declare(
-        person,
+        caller.person,
         caller.project.id,
         chosen=Status(body.status),
         product=body.product or None,
         consent=body.consent,
         telemetry=body.telemetry,
     )
-    return answer(presence_view(person, known, whole=True))
+    return answer(presence_view(caller.person, known, whole=True))
 
 
 async def index(request: web.Request) -> web.Response:
@@ -81,7 +79,3 @@ def _ids(request: web.Request, name: str) -> list[str]:
     if len(found) > ASKED_LIMIT:
         raise InvalidRequest.of(name, f"names more than {ASKED_LIMIT} people")
     return found
-
-
-def _person(caller: Caller | StaffCaller) -> str:
-    return staff_reader(caller.member.id) if isinstance(caller, StaffCaller) else visitor_reader(caller.visitor.id)

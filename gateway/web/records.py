@@ -14,6 +14,9 @@ from shared.errors import NotFound
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from gateway.conversation.model import Conversation
+    from gateway.web.caller import Caller
+
 ME = "me"
 
 
@@ -22,11 +25,7 @@ async def export_conversation(request: web.Request) -> web.Response:
     caller, conversation_id = await owner_of(request), path_id(request, "conversation_id")
     async with request.app[SERVICES].store.transaction() as tx:
         conversation = await tx.conversations.get(conversation_id)
-    if conversation is None:
-        raise NotFound("There is no such conversation.")
-    if isinstance(caller, StaffCaller) and conversation.project_id != caller.project.id:
-        raise NotFound("There is no such conversation.")
-    if not isinstance(caller, StaffCaller | Operator) and conversation.visitor_id != caller.visitor.id:
+    if conversation is None or not _may_have(caller, conversation):
         raise NotFound("There is no such conversation.")
     return answer(await request.app[SUPPORT].records.export_conversation(conversation_id))
 
@@ -41,6 +40,14 @@ async def delete_visitor(request: web.Request) -> web.Response:
     """Remove everything that is kept of a visitor (`me`: the caller), whose session ends with it."""
     visitor_id, project_id = await _whose(request)
     return answer(await request.app[SUPPORT].records.delete_visitor(visitor_id, project_id))
+
+
+def _may_have(caller: Caller | StaffCaller | Operator, conversation: Conversation) -> bool:
+    if isinstance(caller, Operator):
+        return True
+    if isinstance(caller, StaffCaller):
+        return conversation.project_id == caller.project.id
+    return conversation.visitor_id == caller.visitor.id
 
 
 async def _whose(request: web.Request) -> tuple[str, str | None]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from gateway.conversation.escalation import TicketState
-from gateway.conversation.unread import staff_reader, visitor_reader
+from gateway.conversation.unread import visitor_reader
 from gateway.storage.tickets import TicketFilter
 from gateway.tickets.views import staff_view
 from gateway.web.answers import answer
 from gateway.web.bodies import idempotency_key, page_limit, path_id, read_body
-from gateway.web.messages import message_cursor
+from gateway.web.cursors import activity_cursor, read_activity_cursor, read_position_cursor
 from gateway.web.people import StaffCaller, staff_of
 from gateway.web.presence import presence_view
 from gateway.web.services import SERVICES
@@ -29,20 +27,19 @@ if TYPE_CHECKING:
     from gateway.storage.transaction import Transaction
 
 PAGE: Final = 50
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-CURSOR: Final = re.compile(r"(\d{1,18})\.([0-9a-f-]{36})", re.ASCII)
 STATES: Final = {each.value: each for each in TicketState}
 
 
 async def index(request: web.Request) -> web.Response:
     """List the project's tickets, newest activity first, with what the caller has not read."""
     services, caller = request.app[SERVICES], await staff_of(request)
-    wanted, limit, before = _filter(request, caller), page_limit(request, PAGE), _cursor(request)
-    reader = staff_reader(caller.member.id)
+    wanted, limit, before = _filter(request, caller), page_limit(request, PAGE), read_activity_cursor(request)
     async with services.store.transaction() as tx:
-        found = await tx.tickets.page(caller.project.id, wanted, reader, limit + 1, before)
+        found = await tx.tickets.page(caller.project.id, wanted, caller.person, limit + 1, before)
     views = [staff_view(each) for each in found[:limit]]
-    return answer({"tickets": views, "next_cursor": _cursor_of(found[limit - 1]) if len(found) > limit else None})
+    last = found[limit - 1].ticket if len(found) > limit else None
+    cursor = None if last is None else activity_cursor(last.updated_at, last.id)
+    return answer({"tickets": views, "next_cursor": cursor})
 
 
 async def show(request: web.Request) -> web.Response:
@@ -58,7 +55,7 @@ async def show(request: web.Request) -> web.Response:
 async def messages(request: web.Request) -> web.Response:
     """Read the newest messages of a ticket's conversation, oldest first; a cursor leads to older ones."""
     services, caller = request.app[SERVICES], await staff_of(request)
-    limit, before = page_limit(request, PAGE), message_cursor(request)
+    limit, before = page_limit(request, PAGE), read_position_cursor(request)
     async with services.store.transaction() as tx:
         sight = await _sight(tx, caller, request)
         conversation = await tx.conversations.get(sight.ticket.conversation_id)
@@ -98,7 +95,7 @@ async def reopen(request: web.Request) -> web.Response:
 
 
 async def _sight(tx: Transaction, caller: StaffCaller, request: web.Request) -> TicketSight:
-    sight = await tx.tickets.sight(path_id(request, "ticket_id"), staff_reader(caller.member.id))
+    sight = await tx.tickets.sight(path_id(request, "ticket_id"), caller.person)
     if sight is None or sight.ticket.project_id != caller.project.id:
         raise NotFound("There is no such ticket.")
     return sight
@@ -117,20 +114,3 @@ def _filter(request: web.Request, caller: StaffCaller) -> TicketFilter:
         assignee_id=caller.member.id if assignee == "me" else assignee if is_id(assignee) else None,
         unassigned=assignee == "none",
     )
-
-
-def _cursor(request: web.Request) -> tuple[datetime, str] | None:
-    text = request.query.get("cursor")
-    if text is None:
-        return None
-    match = CURSOR.fullmatch(text)
-    if match is None or not is_id(match[2]):
-        raise InvalidRequest.of("cursor", "is not one that we gave")
-    try:
-        return EPOCH + timedelta(microseconds=int(match[1])), match[2]
-    except OverflowError as exc:
-        raise InvalidRequest.of("cursor", "is not one that we gave") from exc
-
-
-def _cursor_of(sight: TicketSight) -> str:
-    return f"{(sight.ticket.updated_at - EPOCH) // timedelta(microseconds=1)}.{sight.ticket.id}"
