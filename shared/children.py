@@ -85,9 +85,9 @@ class Child:
         """Do the same, and kill the child when it takes longer than `limit_s` (None: no limit)."""
         pool = await self._running()
         try:
-            future = asyncio.wrap_future(pool.submit(function, *arguments, **named))
             async with asyncio.timeout(limit_s):
-                return await future
+                # The future has no name here: it holds what it raised, whose traceback would hold it and the arguments.
+                return await asyncio.wrap_future(pool.submit(function, *arguments, **named))
         except BrokenProcessPool as exc:
             self._forget(pool)
             raise ChildDied("the worker process died") from exc
