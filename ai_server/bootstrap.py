@@ -28,7 +28,7 @@ from ai_server.server import Listener
 from ai_server.settings import UNIX
 from ai_server.storage.ledger_contract import ScopeKind
 from ai_server.storage.sqlite import SqliteStateStore
-from shared import env, logs, metrics
+from shared import env, logs, memory, metrics
 from shared.addresses import split_address
 from shared.clock import SystemClock
 from shared.errors import SettingsError
@@ -168,6 +168,7 @@ def serve() -> int:
     """
     plan = check(listens=True)
     logs.configure("ai_server", plan.settings.log_level)
+    memory.return_large_blocks()
     return asyncio.run(_serve(plan))
 
 

@@ -33,7 +33,7 @@ from gateway.turns.service import TurnService
 from gateway.web.frames import HttpEncoder
 from gateway.web.services import Limits, LimitSettings, Services
 from gateway.web.support import open_support
-from shared import logs, metrics
+from shared import logs, memory, metrics
 from shared.addresses import split_address
 from shared.clock import SystemClock
 from shared.errors import NotReady, SettingsError
@@ -68,6 +68,7 @@ def serve() -> int:
     """
     installation = settings_of.read()
     logs.configure("gateway", installation.settings.log_level)
+    memory.return_large_blocks()
     asyncio.run(_serve(installation))
     return 0
 
