@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from PIL import Image
 
@@ -239,6 +240,29 @@ MAKERS: tuple[Callable[[random.Random], list[Hostile]], ...] = (images, portable
 def corpus(dice: random.Random) -> list[Hostile]:
     """All of them, some parts drawn anew."""
     return [each for make in MAKERS for each in make(dice)]
+
+
+@dataclass(frozen=True)
+class Made:
+    """One of them whose bytes are in a file."""
+
+    name: str
+    media_type: str
+    refused: bool
+    path: Path
+
+
+def write_down(folder: Path, seed: str, count: int) -> list[Made]:
+    """Make at most `count` of a corpus, in an order of the seed's. It takes much memory: do it in a child."""
+    dice = random.Random(seed)
+    files = corpus(dice)
+    dice.shuffle(files)
+    made = []
+    for number, each in enumerate(files[:count]):
+        path = folder / str(number)
+        path.write_bytes(each.make())
+        made.append(Made(each.name, each.media_type, each.refused, path))
+    return made
 
 
 def _broken(data: bytes, dice: random.Random) -> bytes:
