@@ -30,3 +30,9 @@ async def one(connection: Connection, statement: sa.Executable) -> Mapping[str, 
     """Read the first row, if any."""
     found = await connection.rows(statement)
     return found[0] if found else None
+
+
+async def number(connection: Connection, statement: sa.Executable) -> int:
+    """Read the one number of the first row; 0 when there is none."""
+    found = await one(connection, statement)
+    return 0 if found is None else int(next(iter(found.values())))

@@ -17,7 +17,7 @@ from gateway.conversation.model import (
     Role,
     ServerText,
 )
-from gateway.storage.connection import Connection, one
+from gateway.storage.connection import Connection, number, one
 from gateway.storage.tables import messages
 
 if TYPE_CHECKING:
@@ -53,12 +53,11 @@ class Messages:
     async def unread(self, conversation_id: str, role: Role, after: int) -> int:
         """Count messages of a role that follow `after`."""
         query = (
-            sa.select(sa.func.count().label("count"))
+            sa.select(sa.func.count())
             .select_from(messages)
             .where(messages.c.conversation_id == conversation_id, messages.c.role == role, messages.c.position > after)
         )
-        found = await one(self._connection, query)
-        return 0 if found is None else int(found["count"])
+        return await number(self._connection, query)
 
     def _of(self, conversation_id: str) -> sa.Select[Any]:
         return sa.select(messages).where(messages.c.conversation_id == conversation_id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from gateway.conversation.model import ServerText
-from gateway.storage.connection import Connection, one
+from gateway.storage.connection import Connection, number, one
 from gateway.storage.support_tables import notifications
 
 if TYPE_CHECKING:
@@ -86,11 +86,9 @@ class Notifications:
 
     async def unread_count(self, person: str) -> int:
         """Count what a person has not read."""
-        query = sa.select(sa.func.count().label("count")).select_from(notifications)
-        found = await one(
-            self._connection, query.where(notifications.c.person == person, notifications.c.read_at.is_(None))
-        )
-        return 0 if found is None else int(found["count"])
+        query = sa.select(sa.func.count()).select_from(notifications)
+        unread = notifications.c.read_at.is_(None)
+        return await number(self._connection, query.where(notifications.c.person == person, unread))
 
     async def mark_read(self, person: str, notification_id: str, now: datetime) -> Notification | None:
         """Mark one as read, once; None when this person has no such notification."""

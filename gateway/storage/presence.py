@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from gateway.conversation.presence import Presence, Status
-from gateway.storage.connection import Connection, one
+from gateway.storage.connection import Connection, number, one
 from gateway.storage.support_tables import presence, presence_streams
 
 if TYPE_CHECKING:
@@ -67,10 +67,9 @@ class PresenceRoom:
 
     async def stream_count(self, person: str, now: datetime) -> int:
         """Count a person's streams in all gateways that live."""
-        query = sa.select(sa.func.coalesce(sa.func.sum(presence_streams.c.stream_count), 0).label("count"))
+        query = sa.select(sa.func.coalesce(sa.func.sum(presence_streams.c.stream_count), 0))
         live = presence_streams.c.lease_until > now
-        found = await one(self._connection, query.where(presence_streams.c.person == person, live))
-        return 0 if found is None else int(found["count"])
+        return await number(self._connection, query.where(presence_streams.c.person == person, live))
 
     async def renew(self, owner: str, lease_until: datetime) -> None:
         """Lengthen the leases of one gateway."""

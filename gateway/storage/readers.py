@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from gateway.storage.connection import Connection, one
+from gateway.storage.connection import Connection, number
 from gateway.storage.tables import read_markers
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ class ReadMarkers:
         query = sa.select(read_markers.c.position).where(
             read_markers.c.conversation_id == conversation_id, read_markers.c.reader == reader
         )
-        found = await one(self._connection, query)
-        return 0 if found is None else int(found["position"])
+        return await number(self._connection, query)
 
     async def advance(self, conversation_id: str, reader: str, position: int, now: datetime) -> bool:
         """Move a marker forward; False when it was there already. It never goes back."""

@@ -9,6 +9,7 @@ import pytest
 from gateway.conversation.model import AnswerFacts, CitedPassage, Conversation, Kind, Message, Role, ServerText, Visitor
 from gateway.storage import events as events_room
 from gateway.storage.contract import KeyRecord, NewEvent, TurnRecord
+from gateway.storage.notifications import Notification
 from gateway.storage.postgres import open_postgres
 from gateway.storage.sqlite import open_sqlite
 from shared.errors import NotReady
@@ -319,6 +320,23 @@ async def test_a_stream_ticket_opens_once_and_only_in_time(store, visitor):
         assert await tx.stream_tickets.redeem(b"1", NOW) == visitor.id
         assert await tx.stream_tickets.redeem(b"1", NOW) is None
         assert await tx.stream_tickets.redeem(b"2", NOW + timedelta(seconds=60)) is None
+
+
+async def test_what_is_counted_is_a_number_and_nothing_counts_as_zero(store, conversation):
+    said = ServerText("ticket.resolved", {})
+    notice = Notification(new_id(NOW), "visitor:v", "demo", "resolved", {}, said, None, NOW)
+    async with store.transaction() as tx:
+        assert await tx.messages.unread(conversation.id, Role.ADMIN, 0) == 0
+        assert await tx.presence.stream_count("visitor:v", NOW) == 0
+        assert await tx.notifications.unread_count("visitor:v") == 0
+        await tx.notifications.add(notice)
+        await tx.notifications.add(replace(notice, id=new_id(NOW)))
+        for owner, count in (("one gateway", 2), ("another", 3)):
+            await tx.presence.set_streams("visitor:v", owner, count, NOW + timedelta(seconds=1))
+        await tx.messages.add(Message("m", conversation.id, 1, Role.ADMIN, None, "x", NOW))
+        assert await tx.messages.unread(conversation.id, Role.ADMIN, 0) == 1
+        assert await tx.presence.stream_count("visitor:v", NOW) == 5
+        assert await tx.notifications.unread_count("visitor:v") == 2
 
 
 async def test_a_proven_visitor_is_found_by_subject_and_an_anonymous_one_never(store, visitor):
