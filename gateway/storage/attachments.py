@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+THIS, CARRIER = messages.alias("this"), messages.alias("carrier")
+"""Made once: an alias makes its columns anew, which is dear in a query that every turn asks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
@@ -66,16 +69,15 @@ class Attachments:
 
     async def documents_up_to(self, message_id: str, limit: int) -> Sequence[Attachment]:
         """Read the newest documents sent in a message's conversation, since its boundary, up to that message."""
-        this, carrier = messages.alias("this"), messages.alias("carrier")
         query = (
             sa.select(attachments)
-            .join(carrier, carrier.c.id == attachments.c.message_id)
-            .join(this, this.c.conversation_id == carrier.c.conversation_id)
-            .join(conversations, conversations.c.id == this.c.conversation_id)
-            .where(this.c.id == message_id, attachments.c.kind == "document")
-            .where(carrier.c.position <= this.c.position, carrier.c.position > conversations.c.boundary)
+            .join(CARRIER, CARRIER.c.id == attachments.c.message_id)
+            .join(THIS, THIS.c.conversation_id == CARRIER.c.conversation_id)
+            .join(conversations, conversations.c.id == THIS.c.conversation_id)
+            .where(THIS.c.id == message_id, attachments.c.kind == "document")
+            .where(CARRIER.c.position <= THIS.c.position, CARRIER.c.position > conversations.c.boundary)
         )
-        newest_first = query.order_by(carrier.c.position.desc(), attachments.c.id.desc()).limit(limit)
+        newest_first = query.order_by(CARRIER.c.position.desc(), attachments.c.id.desc()).limit(limit)
         return [Attachment(**row) for row in await self._connection.rows(newest_first)]
 
     async def of_visitor(self, visitor_id: str, limit: int) -> Sequence[Attachment]:
