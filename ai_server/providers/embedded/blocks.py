@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
+INLINE: Final = re.compile(r"(?<!`)(?P<mark>`{1,3})(?!`).+?(?<!`)(?P=mark)(?!`)")
+"""Code within a line, with its marks."""
 HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s")
 ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
 TABLE: Final = re.compile(r"\s*\|.*\|\s*$|(?!\s*\d{1,3}[.)]\s)[^.!?|]{0,200}\s\|\s.*\S")
@@ -69,8 +71,10 @@ def blocks(text: str) -> list[Block]:
 
 
 def sentences(text: str) -> list[str]:
-    """Cut a paragraph into sentences, verbatim."""
-    cuts = [0, *(match.end("end") for match in ENDS.finditer(text)), len(text)]
+    """Cut a paragraph into sentences, verbatim; none ends inside code."""
+    code = [each.span() for each in INLINE.finditer(text)]
+    ends = (match.end("end") for match in ENDS.finditer(text))
+    cuts = [0, *(end for end in ends if not any(start < end < stop for start, stop in code)), len(text)]
     return [each for start, end in pairwise(cuts) if (each := text[start:end].strip())]
 
 
@@ -95,6 +99,7 @@ def _kinds(text: str) -> Iterator[tuple[Kind | None, str]]:
             yield Kind.CODE, line
             if opened and opened.group(1).startswith(fence) and line.strip() == opened.group(1):
                 fence, before = "", None
+                yield None, ""  # a sample that follows at once is one of its own
             continue
         if opened:
             fence = opened.group(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from ai_server.providers.embedded.blocks import Block, Kind, blocks, sentences
+from ai_server.providers.embedded.blocks import FENCE, INLINE, Block, Kind, blocks, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -21,7 +21,8 @@ OPENING: Final = 600
 """Characters of a file that stand for the whole of it."""
 
 MARKUP: Final = re.compile(r"([\\`*_\[\]<>])")
-LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+LINK: Final = re.compile(rf"(?P<code>{INLINE.pattern})|!?\[(?P<words>[^\]]*)\]\([^)]*\)")
+"""A link or an image, or code in which nothing is one."""
 
 
 def quotation(passage: Passage, chosen: Mapping[int, Collection[int]]) -> str:
@@ -29,7 +30,7 @@ def quotation(passage: Passage, chosen: Mapping[int, Collection[int]]) -> str:
     cut = blocks(passage.text)
     wanted = _with_neighbours(cut, chosen)
     parts = [_block_text(cut[number], wanted[number]) for number in sorted(wanted)]
-    return _marked(LINK.sub(r"\1", "\n\n".join(parts)), cut[max(wanted)].kind, passage)
+    return _marked("\n\n".join(parts), cut[max(wanted)].kind, passage)
 
 
 def opening(passage: Passage) -> str:
@@ -37,13 +38,13 @@ def opening(passage: Passage) -> str:
     parts: list[str] = []
     room = OPENING
     for block in blocks(passage.text):
-        text = _table(block) if block.kind is Kind.TABLE else _bounded(block)
+        text = _unlinked(block.kind, _table(block) if block.kind is Kind.TABLE else _bounded(block))
         if parts and len(text) > room:
             break
         parts.append(text if len(text) <= OPENING or block.kind is not Kind.PARAGRAPH else f"{text[:OPENING]}…")
         room -= len(text)
     text = "\n\n".join(parts)
-    return _marked(LINK.sub(r"\1", text), Kind.PARAGRAPH, passage) if text else ""
+    return _marked(text, Kind.PARAGRAPH, passage) if text else ""
 
 
 def _with_neighbours(cut: list[Block], chosen: Mapping[int, Collection[int]]) -> dict[int, set[int]]:
@@ -64,7 +65,16 @@ def _with_neighbours(cut: list[Block], chosen: Mapping[int, Collection[int]]) ->
     return wanted
 
 
+def _unlinked(kind: Kind, text: str) -> str:
+    """Leave the words of links alone: where they lead comes from metadata. Code stays as it is."""
+    return text if kind is Kind.CODE else LINK.sub(lambda found: found["code"] or found["words"], text)
+
+
 def _block_text(block: Block, chosen: Collection[int]) -> str:
+    return _unlinked(block.kind, _chosen_text(block, chosen))
+
+
+def _chosen_text(block: Block, chosen: Collection[int]) -> str:
     if block.kind is Kind.TABLE:
         return _table(block)
     if block.kind is not Kind.PARAGRAPH:
@@ -87,8 +97,9 @@ def _bounded(block: Block) -> str:
     lines = block.lines
     if len(lines) <= LONGEST_BLOCK_LINES:
         return block.text
-    kept = lines[:LONGEST_BLOCK_LINES]
-    return "\n".join([*kept, "…", lines[0].strip()[:3]] if block.kind is Kind.CODE else [*kept, "…"])
+    kept = [*lines[:LONGEST_BLOCK_LINES], "…"]
+    fence = FENCE.match(lines[0]) if block.kind is Kind.CODE else None
+    return "\n".join([*kept, fence[1]] if fence else kept)
 
 
 def _table(block: Block) -> str:

@@ -83,6 +83,27 @@ def test_a_code_sample_is_never_cut_and_its_marker_stands_below_it():
     assert ask("What do I run to start?", passage(text)).endswith("```\nmake run\n\nmake stop\n```\n\n[[c:000001]]")
 
 
+def test_code_within_a_line_is_quoted_as_code_and_never_cut():
+    words = "The server listens where its settings say, and it says so in the log when it starts. " * 4
+    text = f"{words}It is started by `make run. Then wait` in the folder of the checkout. Nothing else is needed."
+    assert "`make run. Then wait` in the folder" in ask("By what is the server started?", passage(text))
+
+
+def test_samples_one_behind_the_other_are_two_and_a_long_one_is_closed_by_its_own_fence():
+    first, second = "````\nmake run\n````", "```\nmake stop\n```"
+    assert [block.text for block in blocks(f"{first}\n{second}")] == [first, second]
+    long = "````\n" + "make run\n" * 40 + "````"
+    assert ask("What is make run?", passage(long)).endswith("make run\n…\n````\n\n[[c:000001]]")
+
+
+def test_what_looks_like_a_link_in_code_stays():
+    text = "Write `[words](https://x.test)` to link. See [the guide](https://y.test):\n```\n![image](a.png)\n```"
+    said = ask("How do I write words to link to the guide image?", passage(text))
+    assert "`[words](https://x.test)`" in said
+    assert "See the guide:" in said
+    assert "```\n![image](a.png)\n```" in said
+
+
 def test_a_table_that_holds_all_the_words_in_different_rows_does_not_beat_the_sentence_that_says_it():
     rows = ("Option | Meaning", "APP_LANG | language of the page", "MAIL_FROM | sender of a reset")
     more = ("CACHE_TIME | minutes that a password is kept", "AUTH_METHOD | how a person signs in")
