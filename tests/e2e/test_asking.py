@@ -1,6 +1,7 @@
 """The main walk of a visitor: ask, watch, read the source, stop, try again."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from playwright.async_api import expect
@@ -37,6 +38,37 @@ async def test_a_question_gets_a_streamed_answer_whose_sources_open(stage: Stage
     await page.keyboard.press("Escape")
     await expect(panel).to_be_hidden()
     await expect(source).to_be_focused()
+
+
+PASSAGE = """To begin, run `make run`, once.
+```
+make run
+# then
+
+``x`` and `y`
+```
+``a`b`` is left.
+
+Last words."""
+
+
+async def test_code_of_a_passage_is_shown_as_code_with_the_quote_marked_through_it(stage: Stage):
+    """Ours: marks of code reach the page as in the index (decision 0028); a quote kept before has none."""
+    cited = replace(CITATIONS[0], position=12)
+    stage.assistant.script = lambda _: answering("```\nmake\n```\n\nUse `make`.", citations=[cited])
+    page = await (await stage.visitor()).tab()
+    passage = {"id": "x", "title": "T", "url": None, "heading": "", "text": PASSAGE, "language": "en", "service": ""}
+    body = {**passage, "quote": "To begin, run make run, once."}
+    await page.route("**/citations/*", lambda route: route.fulfill(json=body))
+    await ask(page, "?")
+    await expect(said(page).locator("pre code")).to_have_text("make")
+    await expect(said(page).locator("p code")).to_have_text("make")
+    await said(page).locator(".source").click()
+    text = page.locator(".passage-text")
+    await expect(text.locator("p")).to_have_text(["To begin, run make run, once.", "a`b is left.", "Last words."])
+    await expect(text.locator("p code")).to_have_text(["make run", "a`b"])
+    assert await text.locator("pre code").text_content() == "make run\n# then\n\n``x`` and `y`"
+    await expect(text.locator("mark")).to_have_text(["To begin, run ", "make run", ", once."])
 
 
 async def test_what_is_streamed_looks_as_it_will_when_finished(stage: Stage):

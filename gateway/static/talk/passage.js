@@ -127,7 +127,8 @@ function failureOf(cause, citation) {
   const problem = asProblem(cause);
   const gone = problem?.status === 404 || problem?.status === 403;
   const text = gone || !problem ? words.t.passageGone : explain(problem);
-  const quote = gone || !citation.quote ? null : h("blockquote", { class: "passage-text" }, citation.quote);
+  const quote = gone || !citation.quote ? null : h("blockquote", { class: "passage-text" });
+  if (quote) markQuote(quote, citation.quote, "", "");
   return [h("p", { class: "passage-wait alarm", role: "alert" }, text), quote].filter((each) => each !== null);
 }
 

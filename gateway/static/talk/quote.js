@@ -1,10 +1,15 @@
 // @ts-check
-/** Marking the quoted words inside their passage. */
+/** A passage as its document had it: paragraphs, code, and the quoted words marked where they stand. */
 
 import { h } from "../look/dom.js";
 
+/** How the server marks code in a passage: between two lines of backticks, or within a line. */
+const FENCED = /^(`{3,10})\n([^]*?)\n\1`*$/gm;
+const INLINE = /(?<!`)(`{1,3})(?!`)(.+?)(?<!`)\1(?!`)/g;
+
 /**
- * Fill `host` with the passage's paragraphs; the quote is marked where it stands, spaces and line ends not counted.
+ * Fill `host` with the passage's paragraphs and code; the quote is marked where it stands, spaces, line ends and marks
+ * of code not counted.
  *
  * @param {HTMLElement} host
  * @param {string} text
@@ -13,12 +18,49 @@ import { h } from "../look/dom.js";
  */
 export function markQuote(host, text, quote, label) {
   const found = placeOf(text, quote);
+  const marked = (/** @type {number} */ from, /** @type {number} */ to) => pieces(text, from, to, found, label);
   let from = 0;
-  for (const paragraph of text.split(/(\n\s*\n)/)) {
-    const to = from + paragraph.length;
-    if (paragraph.trim()) host.append(h("p", {}, ...pieces(text, from, to, found, label)));
-    from = to;
+  for (const fenced of text.matchAll(FENCED)) {
+    const [whole, fence, code] = fenced;
+    const begin = fenced.index + fence.length + 1;
+    host.append(...paragraphs(text, from, fenced.index, marked));
+    host.append(h("pre", {}, h("code", {}, ...marked(begin, begin + code.length))));
+    from = fenced.index + whole.length;
   }
+  host.append(...paragraphs(text, from, text.length, marked));
+}
+
+/**
+ * @param {string} text @param {number} from @param {number} to
+ * @param {(from: number, to: number) => (string | HTMLElement)[]} marked
+ */
+function paragraphs(text, from, to, marked) {
+  const found = [];
+  let at = from;
+  for (const part of text.slice(from, to).split(/(\n\s*\n)/)) {
+    const begin = at + part.length - part.trimStart().length;
+    const end = at + part.trimEnd().length;
+    if (begin < end) found.push(h("p", {}, ...withCode(text, begin, end, marked)));
+    at += part.length;
+  }
+  return found;
+}
+
+/**
+ * @param {string} text @param {number} from @param {number} to
+ * @param {(from: number, to: number) => (string | HTMLElement)[]} marked
+ */
+function withCode(text, from, to, marked) {
+  const parts = [];
+  let at = from;
+  for (const code of text.slice(from, to).matchAll(INLINE)) {
+    const [whole, mark, inside] = code;
+    const begin = from + code.index + mark.length;
+    parts.push(...marked(at, from + code.index));
+    parts.push(h("code", {}, ...marked(begin, begin + inside.length)));
+    at = from + code.index + whole.length;
+  }
+  return [...parts, ...marked(at, to)];
 }
 
 /**
@@ -37,7 +79,9 @@ function pieces(text, from, to, found, label) {
 export function placeOf(text, quote) {
   const parts = quote.trim().split(/\s+/).filter(Boolean);
   if (parts.length === 0) return null;
-  const pattern = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("\\s+");
+  // Marks of code may stand between any two characters: quotes kept from before there were marks have none.
+  const literal = (/** @type {string} */ each) => each.replace(/[.*+?^${}()|[\]\\]/, "\\$&");
+  const pattern = parts.map((part) => Array.from(part, literal).join("`*")).join("`*\\s+`*");
   const found = new RegExp(pattern, "u").exec(text);
   return found ? [found.index, found.index + found[0].length] : null;
 }
