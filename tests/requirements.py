@@ -275,6 +275,15 @@ BEHAVIOURS = (
         "unit/knowledge/test_chunking.py::test_an_inserted_paragraph_renames_nothing_else",
     ),
     _b(
+        "code-shown",
+        "Code of documents is shown as code, in answers and passages; search does not see its marks",
+        "ours",
+        "unit/knowledge/test_code_marks.py::test_markdown_keeps_the_marks_of_code_where_a_reader_sees_code",
+        "unit/knowledge/test_code_marks.py::test_passages_are_cut_as_if_there_were_no_marks",
+        "unit/chains/test_extractive.py::test_code_within_a_line_is_quoted_as_code_and_never_cut",
+        "e2e/test_asking.py::test_code_of_a_passage_is_shown_as_code_with_the_quote_marked_through_it",
+    ),
+    _b(
         "rights",
         "What is readable is what the oracle says; rights that say nothing give nothing",
         "D3, S C4",

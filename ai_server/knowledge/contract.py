@@ -20,7 +20,9 @@ RetrievalContext: TypeAlias = "Mapping[str, frozenset[str]]"
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage as it was indexed. `quotable` false (`chatbot_only`): nothing of it enters a browser."""
+    """A passage as it was indexed; code in its text has its marks (`code_marks`). `quotable` false (`chatbot_only`):
+    nothing of it enters a browser.
+    """
 
     chunk_id: str
     source_id: str

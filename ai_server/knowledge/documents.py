@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from ai_server.knowledge import chunking, language, metadata
+from ai_server.knowledge import chunking, code_marks, language, metadata
 from ai_server.knowledge.contract import Chunk
 from ai_server.knowledge.loaders.model import TEXT_LIMIT, Loaded, Rejected
 
@@ -40,7 +40,7 @@ _BY_TYPE: Final = {
     "text/plain": (".txt", ".md", ".markdown", ".mdx", ".csv"),
 }
 """Endings that a media type may go with, the usual one first."""
-LOADERS_VERSION: Final = "2"
+LOADERS_VERSION: Final = "3"
 """Changes when a loader would read the same file otherwise."""
 _TRUE: Final = frozenset({"true", "yes", "on", "1"})
 _TITLE_LIMIT: Final = 300
@@ -107,7 +107,7 @@ def prepare(
     values = metadata.merge([source.defaults, *inherited, loaded.metadata, own or {}], source.key_map)
     title = _first(values, "title") or loaded.title or PurePosixPath(path).stem
     if metadata.LANGUAGE not in values and project.languages:
-        sample = "\n".join([title, *(block.text for block in loaded.blocks[:50])])
+        sample = "\n".join([title, *(code_marks.plain(block.text) for block in loaded.blocks[:50])])
         values[metadata.LANGUAGE] = (language.detect(sample, project.languages, project.languages[0]),)
     described = metadata.validate(values, project.keys)
     pieces = chunking.cut(loaded.blocks)

@@ -44,7 +44,7 @@ async def _embed(
     embedder: Embedder, texts: Mapping[str, tuple[str, str]], spending: Spending
 ) -> dict[str, PassageVectors]:
     """Embed whole texts, and the sentences of the passages in them, in one go."""
-    split = {name: sentences.split(passage) for name, (_, passage) in texts.items()}
+    split = {name: sentences.spoken(passage) for name, (_, passage) in texts.items()}
     flat = [whole for whole, _ in texts.values()] + [sentence for found in split.values() for sentence in found]
     vectors = await embedder.embed_documents(flat, spending)
     made: dict[str, PassageVectors] = {}

@@ -1,9 +1,17 @@
-"""Cuts a passage into sentences, verbatim: every sentence is a piece of the text, in order."""
+"""Cuts a passage into sentences, verbatim: every sentence is a piece of the text, in order.
+
+Where one ends is read from the plain text, so that the marks of code move no end.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from ai_server.knowledge import code_marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 MOST: Final = 32
 """Most sentences of one passage; the last one takes the rest."""
@@ -24,37 +32,53 @@ _ABBREVIATION: Final = re.compile(
 
 def pieces(text: str) -> list[str]:
     """Cut a text into sentences, however many; lines end sentences, abbreviations and initials do not."""
-    return [piece for line in text.split("\n") for piece in _split_line(line)]
+    return [text[shown] for shown, _ in _places(text)]
 
 
 def split(text: str) -> list[str]:
     """Cut a text into at most `MOST` sentences.
 
-    Deterministic: the vectors stored for a text are those of `split(text)`, in this order.
+    Deterministic: the vectors stored for a text are those of `spoken(text)`, as many and in the same order.
     """
-    found = pieces(text)
-    if len(found) > MOST:
-        start = text.index(found[MOST - 1], _offset(text, found[: MOST - 1]))
-        found = [*found[: MOST - 1], text[start:].strip()]
-    return found
+    return _bounded(text, [shown for shown, _ in _places(text)])
 
 
-def _offset(text: str, before: list[str]) -> int:
-    position = 0
-    for piece in before:
-        position = text.index(piece, position) + len(piece)
-    return position
+def spoken(text: str) -> list[str]:
+    """Give the sentences of `split` without the marks of code: what is embedded."""
+    return _bounded(code_marks.plain(text), [plain for _, plain in _places(text)])
 
 
-def _split_line(line: str) -> list[str]:
-    cut: list[str] = []
+def _bounded(text: str, places: Sequence[slice]) -> list[str]:
+    if len(places) <= MOST:
+        return [text[place] for place in places]
+    return [*(text[place] for place in places[: MOST - 1]), text[places[MOST - 1].start :].strip()]
+
+
+def _places(text: str) -> Iterator[tuple[slice, slice]]:
+    """Give each sentence's place in the text, and in the plain text."""
+    before = 0
+    for line in code_marks.lines(text):
+        for start, end in _ends(line.plain):
+            yield line.shown_slice(start, end), slice(before + start, before + end)
+        before += len(line.plain) + 1
+
+
+def _ends(line: str) -> list[tuple[int, int]]:
+    cut: list[tuple[int, int]] = []
     start = 0
     for end in _END.finditer(line):
         piece = line[start : end.end()].strip()
         if len(piece) >= _SHORTEST and not _ABBREVIATION.search(piece):
-            cut.append(piece)
+            cut.append(_trimmed(line, start, end.end()))
             start = end.end()
-    rest = line[start:].strip()
-    if rest and cut and len(rest) < _SHORTEST:
-        return [*cut[:-1], line[line.rindex(cut[-1]) :].strip()]
-    return [*cut, rest] if rest else cut
+    rest = _trimmed(line, start, len(line))
+    length = rest[1] - rest[0]
+    if length > 0 and cut and length < _SHORTEST:
+        return [*cut[:-1], (cut[-1][0], rest[1])]
+    return [*cut, rest] if length > 0 else cut
+
+
+def _trimmed(line: str, start: int, end: int) -> tuple[int, int]:
+    """Leave out the spaces around a piece; an empty one ends before it begins, or where."""
+    piece = line[start:end]
+    return start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import structlog
 
-from ai_server.knowledge import documents, gate, ranking
+from ai_server.knowledge import chunking, documents, gate, ranking
 from ai_server.knowledge import language as languages
 from ai_server.knowledge.changes import Changes, Means
 from ai_server.knowledge.contract import (
@@ -270,7 +270,7 @@ class KnowledgeService:
             loaded = await self._parser.load(name, data)
         except Rejected as exc:
             raise InvalidRequest.of("data", str(exc)) from exc
-        text = "\n".join(block.text for block in loaded.blocks)
+        text = "\n".join(chunking.shown(block) for block in loaded.blocks)
         return loaded, text[:EXTRACT_LIMIT], len(text) > EXTRACT_LIMIT
 
     async def audit(self, project_id: str) -> IndexAudit:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ai_server.knowledge import rights
+from ai_server.knowledge import code_marks, rights
 from ai_server.knowledge.lexical import LexicalIndex, numbered, terms
 from ai_server.knowledge.vectors import PassageVectors, similarities
 
@@ -39,7 +39,7 @@ class Entry:
 
 def entry(chunk: Chunk, vectors: PassageVectors) -> Entry:
     """Make an entry: title and headings are words of a passage too."""
-    found = terms(f"{chunk.title}\n{chunk.heading}\n{chunk.text}", chunk.language)
+    found = terms(f"{chunk.title}\n{chunk.heading}\n{code_marks.plain(chunk.text)}", chunk.language)
     return Entry(chunk, vectors, numbered(found))
 
 

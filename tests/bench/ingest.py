@@ -118,7 +118,7 @@ class Bench:
             relative = path.relative_to(source.root).as_posix()
             taken = documents.prepare(relative, documents.load(relative, path.read_bytes()), [], source, self._project)
             found |= dict(zip(taken.embedded_texts, (chunk.text for chunk in taken.chunks), strict=True))
-        return list(found), [sentence for text in found.values() for sentence in sentences.split(text)]
+        return list(found), [sentence for text in found.values() for sentence in sentences.spoken(text)]
 
     async def _alone(self, name: str, texts: list[str]) -> float:
         started = time.perf_counter()

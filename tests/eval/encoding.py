@@ -52,7 +52,7 @@ class CachedEncoder:
         """Index passages as the product does: whole with title and heading, and sentence by sentence."""
         texts = [chunking.embedded_text(each.title, chunking.Piece(each.heading, each.text)) for each in passages]
         whole = self.encode(texts)
-        split = [sentences.split(each.text) for each in passages]
+        split = [sentences.spoken(each.text) for each in passages]
         flat = self.encode([sentence for found in split for sentence in found])
         entries = []
         start = 0

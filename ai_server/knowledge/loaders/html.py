@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
+from ai_server.knowledge import code_marks
 from ai_server.knowledge.loaders.encoding import clean
 from ai_server.knowledge.loaders.model import BlockKind, Loaded, Rejected
 from ai_server.knowledge.loaders.outline import Outline
@@ -19,6 +21,7 @@ header hr html li main nav ol p pre section summary table tbody td tfoot th thea
 _BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _DEPTH_LIMIT: Final = 200
+_SPACE: Final = re.compile(r"\s+")
 
 
 def load(data: bytes) -> Loaded:
@@ -82,6 +85,8 @@ class _Reader:
             self._table(tag)
         elif tag.name == "img":
             self._text.append(str(tag.get("alt") or ""))
+        elif tag.name == "code" and not tag.find([*_BLOCKS, "img"]):
+            self._text.append(code_marks.inline(_SPACE.sub(" ", tag.get_text())))
         else:
             if tag.name == "li":
                 self._bullet = "- "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from markdown_it import MarkdownIt
 
+from ai_server.knowledge import code_marks
 from ai_server.knowledge.loaders import encoding, front_matter, jsx
 from ai_server.knowledge.loaders.model import BlockKind, Loaded
 from ai_server.knowledge.loaders.outline import Outline
@@ -82,7 +83,7 @@ class _Reader:
         self.outline.add(kind, text.strip("\n"))
 
     def _inline(self, token: Token, opened: Token) -> None:
-        text = self._spoken(token)
+        text = self._spoken(token, marked=opened.type != "heading_open")
         if opened.type == "heading_open":
             self._heading(int(opened.tag[1]), _ANCHOR.sub("", text.replace(_HARD_BREAK, "\n")).strip())
         elif opened.type in {"th_open", "td_open"}:
@@ -98,9 +99,12 @@ class _Reader:
             self.title = text
         self.outline.heading(level, text)
 
-    def _spoken(self, token: Token) -> str:
+    def _spoken(self, token: Token, *, marked: bool) -> str:
+        """Write a run of text as a reader sees it; `marked`: with the marks of code, where nothing can pass for one."""
         parts: list[str] = []
-        for child in token.children or []:
+        children = token.children or []
+        marked = marked and not any(child.type == "text" and "`" in child.content for child in children)
+        for child in children:
             if child.type == "image":
                 self.images += 1
                 parts.append(child.content)
@@ -110,6 +114,8 @@ class _Reader:
                 parts.append(_HARD_BREAK)
             elif child.type == "html_inline":
                 parts.append(_HARD_BREAK if child.content.lower().startswith("<br") else "")
+            elif child.type == "code_inline" and marked and not _TEMPLATE_TAG.search(child.content):
+                parts.append(code_marks.inline(child.content))
             else:
                 parts.append(child.content)
         return "".join(parts)

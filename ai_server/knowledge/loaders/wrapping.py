@@ -10,6 +10,8 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from ai_server.knowledge import code_marks
+
 NARROWEST: Final = 50
 """A paragraph whose longest line is shorter was not wrapped at a column."""
 _BEGINS: Final = re.compile(r"\s|[-*+•–>|#:] ?|\d{1,3}[.)] ")
@@ -17,15 +19,16 @@ _BEGINS: Final = re.compile(r"\s|[-*+•–>|#:] ?|\d{1,3}[.)] ")
 
 
 def unwrap(text: str) -> str:
-    """Join the wrapped lines of one paragraph; other line ends stay."""
+    """Join the wrapped lines of one paragraph; other line ends stay. Marks of code count for nothing."""
     lines = text.split("\n")
-    width = max(map(len, lines))
-    full = [len(before.rstrip()) + 1 + len(line.partition(" ")[0]) > width for before, line in pairwise(lines)]
+    plain = [code_marks.plain(line) for line in lines]
+    width = max(map(len, plain))
+    full = [len(before.rstrip()) + 1 + len(line.partition(" ")[0]) > width for before, line in pairwise(plain)]
     if width < NARROWEST or sum(full) * 2 <= len(full):
         return text
     joined = lines[:1]
-    for line, wrapped in zip(lines[1:], full, strict=True):
-        if wrapped and line and not _BEGINS.match(line):
+    for line, said, wrapped in zip(lines[1:], plain[1:], full, strict=True):
+        if wrapped and said and not _BEGINS.match(said):
             joined[-1] = f"{joined[-1].rstrip()} {line}"
         else:
             joined.append(line)

@@ -29,7 +29,7 @@ def test_headings_lead_to_each_block_and_the_first_is_the_title():
 
 def test_marks_links_and_images_leave_their_words():
     loaded = load("See **the [guide](https://x.example/a)** and `make run` ![a chart](chart.png).\n")
-    assert [block.text for block in loaded.blocks] == ["See the guide and make run a chart."]
+    assert [block.text for block in loaded.blocks] == ["See the guide and `make run` a chart."]
     assert loaded.skipped_image_count == 1
 
 
@@ -88,7 +88,7 @@ def test_jsx_is_taken_out_and_its_words_stay():
         "Installation & Setup",
         "Deploy with Docker",
         "docker run <image>",
-        "Version  of literal and {kept} and <Kept>. a < b and 3 > 2.",
+        "Version  of literal and `{kept}` and `<Kept>`. a < b and 3 > 2.",
     ]
 
 
