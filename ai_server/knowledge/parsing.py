@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import resource
 import signal
 from dataclasses import dataclass
@@ -113,6 +114,8 @@ def _limit_memory(beyond: int) -> None:
     limit = pages * resource.getpagesize() + beyond
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     signal.signal(signal.SIGPROF, _out_of_time)
+    # Left without a handler, what pypdf warns of goes to the server's standard error: thousands of lines for one file.
+    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def _out_of_time(_: int, __: FrameType | None) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from ai_server.knowledge.loaders.model import Rejected
 from ai_server.knowledge.parsing import ChildParser, Limits
+from tests.fakes.hostile_files import SELFISH
 
 MIB = 1024 * 1024
 SLOW = b"a\n\n" * 100_000
@@ -35,6 +36,17 @@ async def test_a_file_past_a_limit_is_rejected_with_its_reason_and_the_next_is_r
         assert [block.text for block in loaded.blocks] == ["It is read."]
     finally:
         await parser.close()
+
+
+async def test_what_a_reader_warns_of_does_not_fill_the_servers_log(capfd):
+    """One PDF of dictionaries without end made pypdf warn thousands of times."""
+    parser = ChildParser()
+    try:
+        with pytest.raises(Rejected):
+            await parser.load("selfish.pdf", SELFISH)
+    finally:
+        await parser.close()
+    assert capfd.readouterr().err == ""
 
 
 async def test_a_child_that_answers_nothing_is_killed_at_the_wall_and_the_next_file_is_read():
