@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import sqlalchemy as sa
 
@@ -16,7 +16,19 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 THIS, CARRIER = messages.alias("this"), messages.alias("carrier")
-"""Made once: an alias makes its columns anew, which is dear in a query that every turn asks."""
+OF_MESSAGE: Final = (
+    sa.select(attachments).where(attachments.c.message_id == sa.bindparam("of_message")).order_by(attachments.c.id)
+)
+DOCUMENTS_UP_TO: Final = (
+    sa.select(attachments)
+    .join(CARRIER, CARRIER.c.id == attachments.c.message_id)
+    .join(THIS, THIS.c.conversation_id == CARRIER.c.conversation_id)
+    .join(conversations, conversations.c.id == THIS.c.conversation_id)
+    .where(THIS.c.id == sa.bindparam("of_message"), attachments.c.kind == "document")
+    .where(CARRIER.c.position <= THIS.c.position, CARRIER.c.position > conversations.c.boundary)
+    .order_by(CARRIER.c.position.desc(), attachments.c.id.desc())
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +76,12 @@ class Attachments:
 
     async def of_message(self, message_id: str) -> Sequence[Attachment]:
         """Read what a message carries."""
-        query = sa.select(attachments).where(attachments.c.message_id == message_id).order_by(attachments.c.id)
-        return [Attachment(**row) for row in await self._connection.rows(query)]
+        return [Attachment(**row) for row in await self._connection.rows(OF_MESSAGE, {"of_message": message_id})]
 
     async def documents_up_to(self, message_id: str, limit: int) -> Sequence[Attachment]:
         """Read the newest documents sent in a message's conversation, since its boundary, up to that message."""
-        query = (
-            sa.select(attachments)
-            .join(CARRIER, CARRIER.c.id == attachments.c.message_id)
-            .join(THIS, THIS.c.conversation_id == CARRIER.c.conversation_id)
-            .join(conversations, conversations.c.id == THIS.c.conversation_id)
-            .where(THIS.c.id == message_id, attachments.c.kind == "document")
-            .where(CARRIER.c.position <= THIS.c.position, CARRIER.c.position > conversations.c.boundary)
-        )
-        newest_first = query.order_by(CARRIER.c.position.desc(), attachments.c.id.desc()).limit(limit)
-        return [Attachment(**row) for row in await self._connection.rows(newest_first)]
+        rows = await self._connection.rows(DOCUMENTS_UP_TO, {"of_message": message_id, "limit": limit})
+        return [Attachment(**row) for row in rows]
 
     async def of_visitor(self, visitor_id: str, limit: int) -> Sequence[Attachment]:
         """Read a visitor's attachments."""

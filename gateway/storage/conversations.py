@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 
@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
     from typing import Any
+
+
+BY_ID: Final = sa.select(conversations).where(conversations.c.id == sa.bindparam("of_id"))
+HELD: Final = BY_ID.with_for_update()
+NEXT_POSITION: Final = (
+    sa.update(conversations)
+    .where(conversations.c.id == sa.bindparam("of_id"))
+    .values(last_position=conversations.c.last_position + 1)
+    .returning(conversations.c.last_position)
+)
 
 
 class Conversations:
@@ -30,7 +40,7 @@ class Conversations:
 
     async def get(self, conversation_id: str) -> Conversation | None:
         """Read one, whoever it belongs to."""
-        found = await one(self._connection, sa.select(conversations).where(conversations.c.id == conversation_id))
+        found = await one(self._connection, BY_ID, {"of_id": conversation_id})
         return None if found is None else Conversation(**found)
 
     async def owned(self, conversation_id: str, visitor_id: str) -> Conversation | None:
@@ -52,8 +62,7 @@ class Conversations:
 
     async def hold(self, conversation_id: str) -> Conversation | None:
         """Read one and hold it against others until the transaction ends, so that what is decided on it stays true."""
-        query = sa.select(conversations).where(conversations.c.id == conversation_id).with_for_update()
-        found = await one(self._connection, query)
+        found = await one(self._connection, HELD, {"of_id": conversation_id})
         return None if found is None else Conversation(**found)
 
     async def escalate(self, conversation_id: str) -> bool:
@@ -63,13 +72,7 @@ class Conversations:
 
     async def take_position(self, conversation_id: str, now: datetime) -> int:
         """Take the next message position under the conversation's row lock."""
-        statement = (
-            sa.update(conversations)
-            .where(conversations.c.id == conversation_id)
-            .values(last_position=conversations.c.last_position + 1, updated_at=now)
-            .returning(conversations.c.last_position)
-        )
-        taken = await one(self._connection, statement)
+        taken = await one(self._connection, NEXT_POSITION, {"of_id": conversation_id, "updated_at": now})
         assert taken is not None
         return int(taken["last_position"])
 

@@ -29,6 +29,13 @@ ERASED: Final = "erased"
 """The channel of emptied events, which no reader takes."""
 
 
+STREAM: Final = sa.select(streams).where(streams.c.id == sa.bindparam("of_id"))
+NEXT_OFFSET: Final = (
+    sa.update(streams).where(streams.c.id == sa.bindparam("of_id")).values(head=streams.c.head + 1).returning(streams)
+)
+ADD: Final = sa.insert(events)
+
+
 class Events:
     """The room of streams and events."""
 
@@ -40,12 +47,10 @@ class Events:
 
     async def append(self, stream_id: str, event: NewEvent) -> StoredEvent:
         """Write an event at the end of a stream, which is made when it does not exist."""
-        where = streams.c.id == stream_id
-        take = sa.update(streams).where(where).values(head=streams.c.head + 1).returning(streams)
-        taken = await one(self._connection, take)
+        taken = await one(self._connection, NEXT_OFFSET, {"of_id": stream_id})
         if taken is None:
             await self._create(stream_id)
-            taken = await one(self._connection, take)
+            taken = await one(self._connection, NEXT_OFFSET, {"of_id": stream_id})
             assert taken is not None
         stored = StoredEvent(
             stream_id=stream_id,
@@ -58,7 +63,7 @@ class Events:
             turn_id=event.turn_id,
             created_at=self._clock.now(),
         )
-        await self._connection.run(sa.insert(events).values(**_row(stored)))
+        await self._connection.run(ADD, _row(stored))
         self.appended.append(stored)
         if stored.offset % TRIM_EVERY == 0:
             await self._trim(stream_id, stored.offset - KEPT_EVENTS)
@@ -66,11 +71,10 @@ class Events:
 
     async def position(self, stream_id: str) -> StreamPosition:
         """Tell how far a stream goes; one that does not exist is made, so that its epoch is fixed."""
-        query = sa.select(streams).where(streams.c.id == stream_id)
-        found = await one(self._connection, query)
+        found = await one(self._connection, STREAM, {"of_id": stream_id})
         if found is None:
             await self._create(stream_id)
-            found = await one(self._connection, query)
+            found = await one(self._connection, STREAM, {"of_id": stream_id})
             assert found is not None
         return StreamPosition(found["epoch"], found["head"], found["trimmed"])
 
@@ -138,7 +142,7 @@ class Events:
 
     async def _create(self, stream_id: str) -> None:
         row = {"id": stream_id, "epoch": secrets.token_hex(EPOCH_BYTES), "head": 0, "trimmed": 0}
-        await self._connection.run(self._connection.insert(streams).values(**row).on_conflict_do_nothing())
+        await self._connection.run(self._connection.insert_new(streams), row)
 
 
 def _row(event: StoredEvent) -> Mapping[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
+BY_KEY: Final = sa.select(idempotency).where(
+    idempotency.c.scope == sa.bindparam("of_scope"), idempotency.c.key == sa.bindparam("of_key")
+)
+
+
 class IdempotencyKeys:
     """Keys by scope, which says whose they are."""
 
@@ -23,8 +28,7 @@ class IdempotencyKeys:
 
     async def find(self, scope: str, key: str) -> KeyRecord | None:
         """Read what a key stands for."""
-        query = sa.select(idempotency).where(idempotency.c.scope == scope, idempotency.c.key == key)
-        found = await one(self._connection, query)
+        found = await one(self._connection, BY_KEY, {"of_scope": scope, "of_key": key})
         return None if found is None else KeyRecord(bytes(found["body_hash"]), found["created_id"])
 
     async def add(self, scope: str, key: str, record: KeyRecord, now: datetime) -> bool:
@@ -36,8 +40,7 @@ class IdempotencyKeys:
             "created_id": record.created_id,
             "created_at": now,
         }
-        insert = self._connection.insert(idempotency).values(**row).on_conflict_do_nothing()
-        return await self._connection.run(insert) == 1
+        return await self._connection.run(self._connection.insert_new(idempotency), row) == 1
 
     async def forget_scope(self, scope: str) -> int:
         """Remove all keys of one person."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
@@ -24,6 +24,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+ADD: Final = sa.insert(messages)
+BY_ID: Final = sa.select(messages).where(messages.c.id == sa.bindparam("of_id"))
+OF_CONVERSATION: Final = sa.select(messages).where(messages.c.conversation_id == sa.bindparam("of_conversation"))
+AFTER: Final = (
+    OF_CONVERSATION.where(messages.c.position > sa.bindparam("of_position"))
+    .order_by(messages.c.position)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+)
+BEFORE: Final = (
+    OF_CONVERSATION.where(messages.c.position < sa.bindparam("of_position"))
+    .order_by(messages.c.position.desc())
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+)
+
+
 class Messages:
     """Messages by id, by place and by turn."""
 
@@ -33,22 +48,22 @@ class Messages:
 
     async def add(self, message: Message) -> None:
         """Keep a new message; its position was taken from the conversation."""
-        await self._connection.run(sa.insert(messages).values(**_row(message)))
+        await self._connection.run(ADD, _row(message))
 
     async def get(self, message_id: str) -> Message | None:
         """Read one."""
-        found = await one(self._connection, sa.select(messages).where(messages.c.id == message_id))
+        found = await one(self._connection, BY_ID, {"of_id": message_id})
         return None if found is None else message_from(found)
 
     async def after(self, conversation_id: str, position: int, limit: int) -> Sequence[Message]:
         """Read the first messages that follow `position`, oldest first."""
-        query = self._of(conversation_id).where(messages.c.position > position).order_by(messages.c.position)
-        return [message_from(row) for row in await self._connection.rows(query.limit(limit))]
+        near = {"of_conversation": conversation_id, "of_position": position, "limit": limit}
+        return [message_from(row) for row in await self._connection.rows(AFTER, near)]
 
     async def before(self, conversation_id: str, position: int, limit: int) -> Sequence[Message]:
         """Read the last messages that precede `position`, oldest first."""
-        query = self._of(conversation_id).where(messages.c.position < position).order_by(messages.c.position.desc())
-        return [message_from(row) for row in reversed(await self._connection.rows(query.limit(limit)))]
+        near = {"of_conversation": conversation_id, "of_position": position, "limit": limit}
+        return [message_from(row) for row in reversed(await self._connection.rows(BEFORE, near))]
 
     async def unread(self, conversation_id: str, role: Role, after: int) -> int:
         """Count messages of a role that follow `after`."""
@@ -58,9 +73,6 @@ class Messages:
             .where(messages.c.conversation_id == conversation_id, messages.c.role == role, messages.c.position > after)
         )
         return await number(self._connection, query)
-
-    def _of(self, conversation_id: str) -> sa.Select[Any]:
-        return sa.select(messages).where(messages.c.conversation_id == conversation_id)
 
 
 def _row(message: Message) -> Mapping[str, Any]:

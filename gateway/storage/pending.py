@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 Kind = Literal["clarify_connector", "clarify_search", "confirmation", "browser_tool"]
 Ending = Literal["answered", "passed", "expired", "replaced", "cancelled"]
 
-_OPEN: Final = pending_actions.c.state == "open"
+OPEN_IN: Final = (
+    sa.select(pending_actions)
+    .where(pending_actions.c.conversation_id == sa.bindparam("of_conversation"), pending_actions.c.state == "open")
+    .limit(1)
+)
+CLAIMED_BY: Final = (
+    sa.select(pending_actions)
+    .where(pending_actions.c.claimed_by == sa.bindparam("of_turn"), pending_actions.c.state == "claimed")
+    .limit(1)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +58,13 @@ class PendingActions:
 
     async def open_in(self, conversation_id: str) -> PendingRecord | None:
         """Read what the conversation waits on."""
-        return await self._first(pending_actions.c.conversation_id == conversation_id, _OPEN)
+        found = await one(self._connection, OPEN_IN, {"of_conversation": conversation_id})
+        return None if found is None else PendingRecord(**found)
 
     async def claimed_by(self, turn_id: str) -> PendingRecord | None:
         """Read what a turn claimed."""
-        return await self._first(pending_actions.c.claimed_by == turn_id, pending_actions.c.state == "claimed")
+        found = await one(self._connection, CLAIMED_BY, {"of_turn": turn_id})
+        return None if found is None else PendingRecord(**found)
 
     async def claim(self, pending_id: str, turn_id: str) -> bool:
         """Give it to a turn; False when another has it, or it is over. One winner, whoever races."""
@@ -84,10 +95,6 @@ class PendingActions:
     async def forget_before(self, instant: datetime) -> int:
         """Remove those that expired before `instant`."""
         return await self._connection.run(sa.delete(pending_actions).where(pending_actions.c.expires_at < instant))
-
-    async def _first(self, *conditions: sa.ColumnElement[bool]) -> PendingRecord | None:
-        found = await one(self._connection, sa.select(pending_actions).where(*conditions).limit(1))
-        return None if found is None else PendingRecord(**found)
 
     async def _change(self, pending_id: str, was: str, **values: Any) -> bool:
         statement = sa.update(pending_actions).where(pending_actions.c.id == pending_id, pending_actions.c.state == was)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import asyncpg
@@ -19,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from gateway.storage import migrate
 from gateway.storage.again import note_change
+from gateway.storage.connection import plain
 from gateway.storage.contract import Undone
 from gateway.storage.postgres_faults import FOREIGN, UNSENT, root, told, unusable
 from gateway.storage.transaction import Transaction
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.ext.asyncio import AsyncEngine
 
+    from gateway.storage.connection import Parameters
     from gateway.storage.contract import EventSink
     from shared.clock import Clock
 
@@ -60,6 +63,12 @@ SESSION: Final = {
 log = logger(__name__)
 
 
+@cache
+def insert_new(table: sa.Table) -> sa.Executable:
+    """Make the INSERT that leaves a row that is kept."""
+    return postgresql.insert(table).on_conflict_do_nothing()
+
+
 class PostgresConnection:
     """One connection inside a transaction; see `gateway.storage.connection`."""
 
@@ -68,23 +77,26 @@ class PostgresConnection:
         self._connection = connection
         self.changed = False
 
-    async def rows(self, statement: sa.Executable) -> Sequence[Mapping[str, Any]]:
+    async def rows(self, statement: sa.Executable, parameters: Parameters | None = None) -> Sequence[Mapping[str, Any]]:
         """Run a statement and read all its rows."""
-        result = await self._execute(statement)
-        return [dict(row) for row in result.mappings()]
+        return plain(await self._execute(statement, parameters))
 
-    async def run(self, statement: sa.Executable) -> int:
+    async def run(self, statement: sa.Executable, parameters: Parameters | None = None) -> int:
         """Run a statement and tell how many rows it changed."""
-        return (await self._execute(statement)).rowcount
+        return (await self._execute(statement, parameters)).rowcount
 
     def insert(self, table: sa.Table) -> Any:
         """Start an INSERT that knows conflicts."""
         return postgresql.insert(table)
 
-    async def _execute(self, statement: sa.Executable) -> sa.CursorResult[Any]:
+    def insert_new(self, table: sa.Table) -> sa.Executable:
+        """Give the INSERT that leaves a row that is kept."""
+        return insert_new(table)
+
+    async def _execute(self, statement: sa.Executable, parameters: Parameters | None) -> sa.CursorResult[Any]:
         self.changed |= statement.is_dml
         try:
-            return await unbroken(self._connection.execute(statement))
+            return await unbroken(self._connection.execute(statement, parameters))
         except FOREIGN as exc:
             raise told(exc) from exc
 

@@ -15,6 +15,7 @@ import fcntl
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
@@ -23,6 +24,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.pool import StaticPool
 
 from gateway.storage import migrate
+from gateway.storage.connection import plain
 from gateway.storage.transaction import Transaction
 from gateway.storage.unbroken import ended
 from shared.errors import NotReady, SettingsError
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeVar
 
+    from gateway.storage.connection import Parameters
     from gateway.storage.contract import EventSink
     from shared.clock import Clock
 
@@ -46,6 +49,12 @@ LOCK_NAME: Final = "gateway.lock"
 PRAGMAS: Final = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "busy_timeout = 0")
 
 
+@cache
+def insert_new(table: sa.Table) -> sa.Executable:
+    """Make the INSERT that leaves a row that is kept."""
+    return sqlite.insert(table).on_conflict_do_nothing()
+
+
 class SqliteConnection:
     """The one connection, for one transaction at a time."""
 
@@ -55,21 +64,25 @@ class SqliteConnection:
         self._thread = thread
         self.changed = False
 
-    async def rows(self, statement: sa.Executable) -> Sequence[Mapping[str, Any]]:
+    async def rows(self, statement: sa.Executable, parameters: Parameters | None = None) -> Sequence[Mapping[str, Any]]:
         """Run a statement and read all its rows."""
         self.changed |= statement.is_dml
-        return [dict(row) for row in self._connection.execute(statement).mappings()]
+        return plain(self._connection.execute(statement, parameters))
 
-    async def run(self, statement: sa.Executable) -> int:
+    async def run(self, statement: sa.Executable, parameters: Parameters | None = None) -> int:
         """Run a statement and tell how many rows it changed."""
         self.changed |= statement.is_dml
         if statement.is_delete:
-            return await self.aside(lambda: self._connection.execute(statement).rowcount)
-        return self._connection.execute(statement).rowcount
+            return await self.aside(lambda: self._connection.execute(statement, parameters).rowcount)
+        return self._connection.execute(statement, parameters).rowcount
 
     def insert(self, table: sa.Table) -> Any:
         """Start an INSERT that knows conflicts."""
         return sqlite.insert(table)
+
+    def insert_new(self, table: sa.Table) -> sa.Executable:
+        """Give the INSERT that leaves a row that is kept."""
+        return insert_new(table)
 
     def begin(self) -> None:
         """Begin a transaction."""

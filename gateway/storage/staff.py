@@ -46,8 +46,8 @@ class Staff:
     async def add(self, member: StaffMember, password_hash: str) -> bool:
         """Keep someone new; False when the login is taken."""
         row = {name: getattr(member, name) for name in StaffMember.__slots__}
-        insert = self._connection.insert(staff).values(**row, password_hash=password_hash).on_conflict_do_nothing()
-        return await self._connection.run(insert) == 1
+        new = self._connection.insert_new(staff)
+        return await self._connection.run(new, {**row, "password_hash": password_hash}) == 1
 
     async def get(self, staff_id: str) -> StaffMember | None:
         """Read one."""

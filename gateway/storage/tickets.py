@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 OPEN: Final = tickets.c.state != TicketState.RESOLVED.value
+LATEST_IN: Final = (
+    sa.select(tickets)
+    .where(tickets.c.conversation_id == sa.bindparam("of_conversation"))
+    .order_by(tickets.c.opened_at.desc(), tickets.c.id.desc())
+    .limit(1)
+)
 OPENED_LIMIT: Final = 20
 """Conversations that one person has open at a time; past it the one opened first is closed."""
 
@@ -59,8 +65,7 @@ class Tickets:
 
     async def add(self, ticket: Ticket) -> bool:
         """Keep a new ticket; False (and nothing kept) when the conversation has an open one."""
-        insert = self._connection.insert(tickets).values(**_row(ticket)).on_conflict_do_nothing()
-        return await self._connection.run(insert) == 1
+        return await self._connection.run(self._connection.insert_new(tickets), _row(ticket)) == 1
 
     async def get(self, ticket_id: str) -> Ticket | None:
         """Read one, and hold it against others until the transaction ends."""
@@ -76,8 +81,7 @@ class Tickets:
 
     async def latest_in(self, conversation_id: str) -> Ticket | None:
         """Read the conversation's newest ticket, open or resolved."""
-        query = sa.select(tickets).where(tickets.c.conversation_id == conversation_id)
-        found = await one(self._connection, query.order_by(tickets.c.opened_at.desc(), tickets.c.id.desc()).limit(1))
+        found = await one(self._connection, LATEST_IN, {"of_conversation": conversation_id})
         return None if found is None else _ticket(found)
 
     async def of_conversation(self, conversation_id: str) -> Sequence[Ticket]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-RUNNING = turns.c.outcome.is_(None)
+RUNNING: Final = turns.c.outcome.is_(None)
+BY_ID: Final = sa.select(turns).where(turns.c.id == sa.bindparam("of_id"))
+RUNNING_IN: Final = sa.select(turns).where(turns.c.conversation_id == sa.bindparam("of_conversation"), RUNNING)
+END: Final = sa.update(turns).where(
+    turns.c.id == sa.bindparam("of_id"), turns.c.owner == sa.bindparam("of_owner"), RUNNING
+)
 
 
 class Turns:
@@ -27,26 +32,24 @@ class Turns:
 
     async def start(self, turn: TurnRecord) -> bool:
         """Keep a new running turn; False (and nothing kept) when the conversation already has one."""
-        insert = self._connection.insert(turns).values(**asdict(turn)).on_conflict_do_nothing()
-        return await self._connection.run(insert) == 1
+        return await self._connection.run(self._connection.insert_new(turns), asdict(turn)) == 1
 
     async def get(self, turn_id: str) -> TurnRecord | None:
         """Read one."""
-        found = await one(self._connection, sa.select(turns).where(turns.c.id == turn_id))
+        found = await one(self._connection, BY_ID, {"of_id": turn_id})
         return None if found is None else TurnRecord(**found)
 
     async def running_in(self, conversation_id: str) -> TurnRecord | None:
         """Read the conversation's running turn, if there is one."""
-        query = sa.select(turns).where(turns.c.conversation_id == conversation_id, RUNNING)
-        found = await one(self._connection, query)
+        found = await one(self._connection, RUNNING_IN, {"of_conversation": conversation_id})
         return None if found is None else TurnRecord(**found)
 
     async def end(
         self, turn_id: str, owner: str, outcome: str, problem: Mapping[str, Any] | None, now: datetime
     ) -> bool:
         """End a turn that `owner` still runs; False when it ended before or belongs to another by now."""
-        statement = sa.update(turns).where(turns.c.id == turn_id, turns.c.owner == owner, RUNNING)
-        return await self._connection.run(statement.values(outcome=outcome, problem=problem, ended_at=now)) == 1
+        values = {"outcome": outcome, "problem": problem, "ended_at": now}
+        return await self._connection.run(END, {"of_id": turn_id, "of_owner": owner, **values}) == 1
 
     async def renew(self, owner: str, ids: Sequence[str], until: datetime) -> int:
         """Lengthen the leases of turns that `owner` still runs; tells how many."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
@@ -13,6 +13,10 @@ from gateway.storage.tables import sessions, stream_tickets, visitors
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+
+
+VISITOR: Final = sa.select(visitors).where(visitors.c.id == sa.bindparam("of_id"))
+SESSION: Final = sa.select(sessions).where(sessions.c.token_hash == sa.bindparam("of_hash"))
 
 
 class Visitors:
@@ -36,7 +40,7 @@ class Visitors:
 
     async def get(self, visitor_id: str) -> Visitor | None:
         """Read one; an anonymous visitor has no contexts of their own."""
-        found = await one(self._connection, sa.select(visitors).where(visitors.c.id == visitor_id))
+        found = await one(self._connection, VISITOR, {"of_id": visitor_id})
         return None if found is None else _visitor(found)
 
     async def by_subject(self, project_id: str, subject: str) -> Visitor | None:
@@ -73,7 +77,7 @@ class Sessions:
 
     async def find(self, token_hash: bytes) -> tuple[str, datetime] | None:
         """Read the visitor's id and the instant the session ends or ended."""
-        found = await one(self._connection, sa.select(sessions).where(sessions.c.token_hash == token_hash))
+        found = await one(self._connection, SESSION, {"of_hash": token_hash})
         return None if found is None else (found["visitor_id"], found["expires_at"])
 
     async def shorten(self, token_hash: bytes, expires_at: datetime) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,6 +21,8 @@ from gateway.events.hub import Hub
 from gateway.identity.projects import Projects
 from gateway.pending.service import Clarifications
 from gateway.storage import migrate
+from gateway.storage.connection import Parameters, plain
+from gateway.storage.sqlite import insert_new
 from gateway.storage.transaction import Transaction
 from gateway.turns.service import TurnService
 from gateway.web.frames import HttpEncoder
@@ -97,16 +99,19 @@ class MemoryStore:
             if self.sink is not None and transaction.events.appended:
                 self.sink.committed(tuple(transaction.events.appended))
 
-    async def rows(self, statement: sa.Executable) -> list[dict[str, Any]]:
+    async def rows(self, statement: sa.Executable, parameters: Parameters | None = None) -> Sequence[Mapping[str, Any]]:
         await self._breathe()
-        return [dict(row) for row in self._connection.execute(statement).mappings()]
+        return plain(self._connection.execute(statement, parameters))
 
-    async def run(self, statement: sa.Executable) -> int:
+    async def run(self, statement: sa.Executable, parameters: Parameters | None = None) -> int:
         await self._breathe()
-        return self._connection.execute(statement).rowcount
+        return self._connection.execute(statement, parameters).rowcount
 
     def insert(self, table: sa.Table) -> Any:
         return sqlite.insert(table)
+
+    def insert_new(self, table: sa.Table) -> sa.Executable:
+        return insert_new(table)
 
     async def close(self) -> None:
         self._connection.close()
