@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
@@ -32,7 +31,8 @@ class Turns:
 
     async def start(self, turn: TurnRecord) -> bool:
         """Keep a new running turn; False (and nothing kept) when the conversation already has one."""
-        return await self._connection.run(self._connection.insert_new(turns), asdict(turn)) == 1
+        row = {name: getattr(turn, name) for name in TurnRecord.__slots__}
+        return await self._connection.run(self._connection.insert_new(turns), row) == 1
 
     async def get(self, turn_id: str) -> TurnRecord | None:
         """Read one."""

@@ -75,6 +75,7 @@ async def take_in(
     visitor: Visitor,
     project: Project,
     conversation: Conversation,
+    streams: tuple[str, ...],
     message: NewMessage,
     owner: str,
     now: datetime,
@@ -83,6 +84,7 @@ async def take_in(
 ) -> TurnRecord:
     """Keep the message and its turn. While a ticket is open the turn is over at once: people answer, not the AI. So it
     is where the message only makes us ask again; a reply that answers a question of ours goes on with what it decided.
+    `streams` are those that the conversation concerns.
 
     Raises:
         TurnRunning: the conversation's last turn is not over.
@@ -131,7 +133,7 @@ async def take_in(
     )
     await tx.messages.add(said)
     asked = await _ask_locally(tx, turn, answer, message.language) if isinstance(answer, AskedLocally) else None
-    await _tell(tx, conversation, said, asked, turn)
+    await _tell(tx, streams, conversation.project_id, said, asked, turn)
     if silent and desk is not None:
         await desk.heard(tx, conversation, said)
     return turn
@@ -192,12 +194,12 @@ async def _ask_locally(tx: Transaction, turn: TurnRecord, answer: AskedLocally, 
 
 
 async def _tell(
-    tx: Transaction, conversation: Conversation, said: Message, asked: Message | None, turn: TurnRecord
+    tx: Transaction, streams: tuple[str, ...], project_id: str, said: Message, asked: Message | None, turn: TurnRecord
 ) -> None:
-    for stream_id in await streams_of(tx, conversation):
-        await tx.events.append(stream_id, announcement.message_created(said, conversation.project_id))
+    for stream_id in streams:
+        await tx.events.append(stream_id, announcement.message_created(said, project_id))
         if asked is not None:
             await tx.events.append(stream_id, announcement.clarifying(turn))
-            await tx.events.append(stream_id, announcement.message_created(asked, conversation.project_id))
+            await tx.events.append(stream_id, announcement.message_created(asked, project_id))
         if turn.outcome is not None:
             await tx.events.append(stream_id, announcement.turn_done(turn, turn.outcome, None))

@@ -79,7 +79,8 @@ class Publisher:
                 facts=reply.facts,
             )
             await tx.messages.add(said)
-            await tx.conversations.change(turn.conversation_id, insufficient_count=reply.insufficient_count)
+            if reply.insufficient_count != conversation.insufficient_count:
+                await tx.conversations.change(turn.conversation_id, insufficient_count=reply.insufficient_count)
             done = announcement.turn_done(turn, result.outcome.value, reply.problem)
             for stream_id in streams:
                 if reply.kind is Kind.CLARIFICATION:

@@ -103,6 +103,7 @@ class TurnService:
             if known := await self._known(tx, visitor, message):
                 return known
             before = await tx.events.position(visitor.stream_id)
+            streams = await streams_of(tx, conversation)
             now = self._clock.now()
             turn = await take_in(
                 tx,
@@ -110,6 +111,7 @@ class TurnService:
                 visitor=visitor,
                 project=project,
                 conversation=conversation,
+                streams=streams,
                 message=message,
                 owner=self._owner,
                 now=now,
@@ -120,7 +122,6 @@ class TurnService:
                 bound = await tx.keys.add(visitor.id, message.key, KeyRecord(message.digest(), turn.id), now)
                 if not bound:  # meanwhile, for another conversation
                     raise IdempotencyConflict(OTHER_BODY)
-            streams = await streams_of(tx, conversation)
         if turn.outcome is None:
             self._launch(turn, streams, attached_again=False)
         return Taken(turn, f"{before.epoch}.{before.head}")
