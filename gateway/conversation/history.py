@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from gateway.conversation.model import Kind, Message, Role
+from gateway.conversation.model import Kind, Line, Message, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,12 +14,12 @@ CHARACTER_LIMIT: Final = 24_000
 TEXT_LIMIT: Final = 20_000
 
 
-def is_history(message: Message) -> bool:
+def is_history(message: Message | Line) -> bool:
     """Tell whether a message is something a person or a model said; what the server words never is."""
     return message.role is Role.USER or (message.role is Role.AI and message.kind is Kind.ANSWER)
 
 
-def select_history(messages: Iterable[Message], boundary: int) -> tuple[tuple[Literal["user", "ai"], str], ...]:
+def select_history(messages: Iterable[Message | Line], boundary: int) -> tuple[tuple[Literal["user", "ai"], str], ...]:
     """Choose the newest messages after `boundary` as (`user` or `ai`, text), oldest first.
 
     At most `MESSAGE_LIMIT` messages and `CHARACTER_LIMIT` characters in all; a single text is cut at `TEXT_LIMIT`.

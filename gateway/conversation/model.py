@@ -117,6 +117,16 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """Who said what in a message, without what came with it."""
+
+    position: int
+    role: Role
+    kind: Kind | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """A visitor's conversation. History sent to a model begins after position `boundary`.
 

@@ -13,6 +13,7 @@ from gateway.conversation.model import (
     Author,
     CitedPassage,
     Kind,
+    Line,
     Message,
     Role,
     ServerText,
@@ -37,6 +38,7 @@ BEFORE: Final = (
     .order_by(messages.c.position.desc())
     .limit(sa.bindparam("limit", type_=sa.Integer))
 )
+LINES_BEFORE: Final = BEFORE.with_only_columns(messages.c.position, messages.c.role, messages.c.kind, messages.c.text)
 
 
 class Messages:
@@ -64,6 +66,14 @@ class Messages:
         """Read the last messages that precede `position`, oldest first."""
         near = {"of_conversation": conversation_id, "of_position": position, "limit": limit}
         return [message_from(row) for row in reversed(await self._connection.rows(BEFORE, near))]
+
+    async def lines_before(self, conversation_id: str, position: int, limit: int) -> Sequence[Line]:
+        """Read who said what in the last messages that precede `position`, oldest first.
+
+        Every turn reads its history so: most of the price of a message is what comes with it.
+        """
+        near = {"of_conversation": conversation_id, "of_position": position, "limit": limit}
+        return [_line(row) for row in reversed(await self._connection.rows(LINES_BEFORE, near))]
 
     async def unread(self, conversation_id: str, role: Role, after: int) -> int:
         """Count messages of a role that follow `after`."""
@@ -103,6 +113,11 @@ def _text_row(text: ServerText) -> Mapping[str, Any]:
 def server_text_from(plain: Mapping[str, Any]) -> ServerText:
     """Make a server text of plain data."""
     return ServerText(plain["key"], plain["parameters"], tuple(plain.get("options", ())))
+
+
+def _line(row: Mapping[str, Any]) -> Line:
+    kind = row["kind"]
+    return Line(row["position"], Role(row["role"]), None if kind is None else Kind(kind), row["text"])
 
 
 def message_from(row: Mapping[str, Any]) -> Message:

@@ -160,7 +160,7 @@ async def _question(
     conversation: Conversation,
     message: NewMessage,
 ) -> Question:
-    earlier = await tx.messages.before(conversation.id, conversation.last_position + 1, HISTORY_READ)
+    earlier = await tx.messages.lines_before(conversation.id, conversation.last_position + 1, HISTORY_READ)
     return Question(
         idempotency_key=turn_id,
         project_id=project.id,

@@ -6,7 +6,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateway.conversation.model import AnswerFacts, CitedPassage, Conversation, Kind, Message, Role, ServerText, Visitor
+from gateway.conversation.model import (
+    AnswerFacts,
+    CitedPassage,
+    Conversation,
+    Kind,
+    Line,
+    Message,
+    Role,
+    ServerText,
+    Visitor,
+)
 from gateway.storage import events as events_room
 from gateway.storage.contract import KeyRecord, NewEvent, TurnRecord
 from gateway.storage.notifications import Notification
@@ -224,6 +234,15 @@ async def test_pages_of_messages_go_back_and_forth(store, conversation):
             await tx.messages.add(message)
         assert [each.position for each in await tx.messages.before(conversation.id, 4, 2)] == [2, 3]
         assert [each.position for each in await tx.messages.after(conversation.id, 3, 9)] == [4, 5]
+
+
+async def test_lines_are_the_messages_without_what_came_with_them(store, conversation):
+    async with store.transaction() as tx:
+        for number, kind in enumerate((None, Kind.ANSWER, Kind.NOTICE, None), start=1):
+            role = Role.USER if kind is None else Role.AI
+            await tx.messages.add(Message(str(number), conversation.id, number, role, kind, f"x\x00{number}", NOW))
+        read = await tx.messages.lines_before(conversation.id, 4, 2)
+        assert read == [Line(2, Role.AI, Kind.ANSWER, "x\x002"), Line(3, Role.AI, Kind.NOTICE, "x\x003")]
 
 
 async def test_conversations_are_paged_by_activity_without_repeats(store, visitor):
