@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ SUBSCRIBERS = int(os.environ.get("COALESCE_CLIENTS", "500"))
 SECONDS = float(os.environ.get("COALESCE_SECONDS", "30"))
 TOKENS_S = 80.0
 BACK_WITHIN_S = 1.0
+SETTLED_S = 5.0
+ID = re.compile(rb"(?m)^id: ?([^\r\n]+)$")
 GOAL_WRITES, GOAL_MS = 0.5, 25.0
 
 
@@ -37,6 +40,8 @@ class Heard:
     text: str = ""
     said: str = ""
     done: int = 0
+    cursor: str = ""
+    tail: bytes = b""
     gaps: int = 0
     created: int = 0
     since: int = 0
@@ -49,25 +54,34 @@ class Listeners(Crowd):
     def __init__(self) -> None:
         super().__init__()
         self.people: dict[int, Heard] = {}
-        self.pieces: list[tuple[Heard, bytes, int]] = []
+        self.pieces: list[tuple[Heard, bytes | None, int]] = []
         self.delays: list[float] = []
         self.timing = True
 
     def seat(self, number: int, person: Heard) -> None:
         """Say who sits at a connection, and take what came with the response's head."""
-        self.people[number] = person
-        person.parser, person.raw, person.since = SseParser(), b"", 0
+        self.people[number], person.tail = person, b""
+        self.pieces.append((person, None, 0))
         self.heard(number, self.watched[number])
 
     def heard(self, number: int, data: bytearray) -> None:
-        """Keep what came."""
-        self.pieces.append((self.people[number], bytes(data), time.monotonic_ns()))
+        """Keep what came, and note how far the reader is."""
+        person, kept = self.people[number], bytes(data)
+        self.pieces.append((person, kept, time.monotonic_ns()))
+        held = person.tail + kept
+        end = held.rfind(b"\n\n") + 1
+        if ids := ID.findall(held, 0, end):  # of whole events alone
+            person.cursor = ids[-1].decode()
+        person.tail = held[end:]
 
-    def understand(self) -> None:
-        """Parse all that was kept."""
-        for person, data, moment in self.pieces:
-            self._take(person, data, moment)
-        self.pieces.clear()
+    def understand(self, count: int | None = None) -> None:
+        """Parse what was kept: all of it, or the first `count` pieces."""
+        for person, data, moment in self.pieces[:count]:
+            if data is None:
+                person.parser, person.raw, person.since = SseParser(), b"", 0
+            else:
+                self._take(person, data, moment)
+        del self.pieces[:count]
 
     def _take(self, heard: Heard, data: bytes, moment: int) -> None:
         heard.raw += data
@@ -109,13 +123,15 @@ async def run() -> list[Measure]:
             taken = await tell(http, door, do="turn", seconds=SECONDS)
             await asyncio.to_thread(_listen, crowd, SECONDS / 2)
             middle = await tell(http, door, do="state")
-            crowd.understand()
-            delivered = sum(len(each.text.split()) for each in people)
-            crowd.timing = False
+            first_half = len(crowd.pieces)
             crowd.leave()
             began = time.monotonic()
             await asyncio.to_thread(_come, crowd, people, port, token)
             back_s = time.monotonic() - began
+            await asyncio.to_thread(_listen, crowd, SECONDS / 2 + SETTLED_S)
+            crowd.understand(first_half)
+            delivered = sum(len(each.text.split()) for each in people)
+            crowd.timing = False
             await asyncio.to_thread(_until_done, crowd, people)
             said = await tell(http, door, do="said", conversation_id=taken["conversation_id"])
     return _measures(people, crowd.delays, (middle["writes"] - before["writes"]) / delivered, said, back_s)
@@ -123,7 +139,7 @@ async def run() -> list[Measure]:
 
 def _come(crowd: Listeners, people: list[Heard], port: int, token: str) -> None:
     for heard in people:
-        request = follow(port, token, heard.parser.last_event_id)
+        request = follow(port, token, heard.cursor)
         (number,) = crowd.join(port, request, 1, watched=1)
         crowd.seat(number, heard)
 
@@ -136,6 +152,7 @@ def _listen(crowd: Listeners, seconds: float) -> None:
 
 def _until_done(crowd: Listeners, people: list[Heard]) -> None:
     ends = time.monotonic() + SECONDS * 3 + 60
+    crowd.understand()
     while not all(heard.done for heard in people) and time.monotonic() < ends:
         crowd.settle()
         crowd.understand()
