@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from gateway.conversation.model import staff_stream_id
 from gateway.events.hub import CHANNELS
 from gateway.identity.staff import TICKET_PREFIX
+from gateway.storage.again import again_unless_changed
 from gateway.web.answers import answer
 from gateway.web.caller import Caller, caller
 from gateway.web.people import StaffCaller, person_of, staff_caller
@@ -43,7 +44,7 @@ async def stream(request: web.Request) -> web.StreamResponse:
     """
     services = request.app[SERVICES]
     channels = _channels(request)
-    reading = await _reader(request)
+    reading = await again_unless_changed(lambda: _reader(request), services.clock)
     if services.lifecycle.draining:
         raise NotReady("The gateway is stopping: try again in a moment.")
     services.limits.streams.hold(reading.person, "event streams")

@@ -19,7 +19,9 @@ class Route:
     """One operation. `answers` is a status and what comes with it; None is an empty body.
 
     `callers` are those who may ask, each with a bearer token of their kind; nobody at all needs one when it is empty.
-    `media` names the types of a body that is not JSON.
+    `media` names the types of a body that is not JSON. With `again` the whole request is answered anew when the
+    database undid it (`gateway.web.middleware.repeatable`); a handler whose body comes once, or that stays for hours,
+    sees to that itself.
     """
 
     method: str
@@ -34,3 +36,4 @@ class Route:
     problems: tuple[int, ...] = ()
     media: tuple[str, ...] = ()
     sends: tuple[str, ...] = ()
+    again: bool = True

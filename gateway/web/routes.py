@@ -33,7 +33,7 @@ ROUTES: Final = (
           problems=(404,)),
     Route("GET", f"{IN_CONVERSATION}/citations/{{citation_id}}", citations.show, {200: schemas.Passage},
           problems=(404,)),
-    Route("GET", "/v1/events", events.stream, {200: None}, streams=True, callers=("visitor", "staff"),
+    Route("GET", "/v1/events", events.stream, {200: None}, streams=True, again=False, callers=("visitor", "staff"),
           problems=(400,), query={
         "channels": "`account`, `support` or both, joined by a comma; both when absent",
         "last_event_id": "where to go on, when the Last-Event-ID header cannot be sent",
@@ -51,7 +51,7 @@ ROUTES: Final = (
 def add_routes(app: web.Application) -> None:
     """Put every operation, the document that describes them and the pages on an application."""
     for route in ROUTES:
-        handler = route.handler if route.media else repeatable(route.handler)
+        handler = repeatable(route.handler) if route.again else route.handler
         app.router.add_route(route.method, route.path, handler)
     document = openapi.build(ROUTES)
     app.router.add_get("/openapi.json", openapi.handler(document))

@@ -27,7 +27,7 @@ SUPPORT_ROUTES: Final = (
           callers=("visitor", "staff"), problems=(404,)),
     Route("GET", f"{IN_CONVERSATION}/export", records.export_conversation, {200: shapes.Export},
           callers=("visitor", "staff", "operator"), problems=(404,)),
-    Route("POST", "/v1/attachments", attachments.create, {201: shapes.Attachment}, media=attachments.TAKEN,
+    Route("POST", "/v1/attachments", attachments.create, {201: shapes.Attachment}, media=attachments.TAKEN, again=False,
           query={"name": "the file's name"}, takes_key=True, problems=(400, 409, 413, 415, 501, 504)),
     Route("GET", "/v1/attachments/{attachment_id}", attachments.show, {200: None},
           callers=("visitor", "staff"), sends=("image/jpeg", "image/png", "application/octet-stream"),
