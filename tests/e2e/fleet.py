@@ -284,6 +284,7 @@ async def kill_while_streaming(
     already, loop = len(simulator.lines), asyncio.get_running_loop()
     reading: list[asyncio.Task[None]] = []
     asking: list[asyncio.Task[None]] = []
+    killed, began, early = 0.0, loop.time(), 0
     try:
         async with asyncio.timeout(within_s):
             for place in range(0, count, WAVE):
@@ -298,6 +299,10 @@ async def kill_while_streaming(
             victim.wait()
             killed = loop.time()
             await asyncio.gather(*(each.done.wait() for each in followers))
+    except TimeoutError:
+        heard, over = (sum(each.is_set() for each in kind) for kind in zip(*((f.spoken, f.done) for f in followers)))
+        told = f"not over after {within_s:g} s: {heard} of {count} heard words, {over} the end"
+        return Outcome(count, [f"{told}; the kill came after {killed and killed - began:.0f} s"], 0, 0, 0, 0.0)
     finally:
         for task in (*reading, *asking):
             task.cancel()

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 BASE_URL: Final = "https://api.mistral.ai"
 CONNECT_S: Final = 10.0
+"""The longest wait for a connection, made anew or given back by another call."""
+LIMITS: Final = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
+"""As the other SDKs have them. Left alone there would be 100, and the answer after those would wait for one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class Connection:
 
     def client(self) -> Mistral:
         """Make a client; no network. It never retries unless it is told to."""
-        http = httpx2.AsyncClient(follow_redirects=False, timeout=httpx2.Timeout(None, connect=CONNECT_S))
+        timeout = httpx2.Timeout(None, connect=CONNECT_S, pool=CONNECT_S)
+        http = httpx2.AsyncClient(follow_redirects=False, timeout=timeout, limits=LIMITS)
         return Mistral(api_key=self.api_key.get_secret_value(), server_url=self.base_url, async_client=http)
 
     def failures(self) -> Failures:
