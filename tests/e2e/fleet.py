@@ -300,7 +300,7 @@ async def kill_while_streaming(
             killed = loop.time()
             await asyncio.gather(*(each.done.wait() for each in followers))
     except TimeoutError:
-        heard, over = (sum(each.is_set() for each in kind) for kind in zip(*((f.spoken, f.done) for f in followers)))
+        heard, over = sum(f.spoken.is_set() for f in followers), sum(f.done.is_set() for f in followers)
         told = f"not over after {within_s:g} s: {heard} of {count} heard words, {over} the end"
         return Outcome(count, [f"{told}; the kill came after {killed and killed - began:.0f} s"], 0, 0, 0, 0.0)
     finally:
