@@ -13,6 +13,10 @@ than the search (with 2 MiB here, arrays of 400,000 numbers of 8 bytes took 27 m
 KEPT: Final = 4 * LARGE
 """The free end of the heap is handed back from here on; sooner, and work on arrays fetches its pages anew each time."""
 
+HEAPS: Final = 2
+"""Every heap keeps a free end of its own; left alone glibc makes up to eight for each core, one a thread."""
+
+M_ARENA_MAX: Final = -8
 M_TRIM_THRESHOLD: Final = -1
 M_MMAP_THRESHOLD: Final = -3
 """Names of glibc's `<malloc.h>`; see mallopt(3)."""
@@ -29,4 +33,5 @@ def return_large_blocks() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except AttributeError:
         return False
-    return bool(mallopt(M_MMAP_THRESHOLD, LARGE) and mallopt(M_TRIM_THRESHOLD, KEPT))
+    taken = [mallopt(*each) for each in ((M_MMAP_THRESHOLD, LARGE), (M_TRIM_THRESHOLD, KEPT), (M_ARENA_MAX, HEAPS))]
+    return all(taken)
