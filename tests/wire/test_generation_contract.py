@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 from typing import Any
@@ -44,9 +43,6 @@ every = pytest.mark.parametrize("subject", ALL, ids=lambda each: each.name)
 four = pytest.mark.parametrize("subject", FOUR, ids=lambda each: each.name)
 streamed_or_whole = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 
-AT_ONCE = 130
-"""More than the hundred connections that HTTP clients keep themselves to when nobody tells them otherwise."""
-WITHIN_S = 60.0
 WEATHER = ToolSpec(
     name="weather",
     description="Tells the weather of a city.",
@@ -378,29 +374,3 @@ async def test_our_own_machine_costs_nothing(subject: Subject, shared: Bundles, 
     bundle = await shared(subject)
     assert bundle.pricing.metered is False
     assert bundle.pricing.ceiling(1_000_000, 1_000_000) == 0
-
-
-@four
-async def test_many_answers_at_once_do_not_wait_for_each_others_connections(
-    subject: Subject, simulator: Simulator
-) -> None:
-    bundle = subject.bundle(simulator)
-    assert bundle.generation is not None
-    simulator.default = Script(chunks=("a", "b"), stall_after=1)
-    begun, spoken = asyncio.Semaphore(0), 0
-
-    async def read() -> None:
-        await told_by(bundle, request_for(subject), lambda event: isinstance(event, TextDelta) and begun.release())
-
-    reading = [asyncio.create_task(read()) for _ in range(AT_ONCE)]
-    try:
-        async with asyncio.timeout(WITHIN_S):
-            while spoken < AT_ONCE:
-                await begun.acquire()
-                spoken += 1
-    finally:
-        for task in reading:
-            task.cancel()
-        await asyncio.gather(*reading, return_exceptions=True)
-        await bundle.generation.close()
-    assert spoken == AT_ONCE
