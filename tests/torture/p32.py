@@ -87,11 +87,14 @@ async def furnish(gateway: Rig, visitor_id: str) -> str:
 
 
 async def fingerprint(gateway: Rig) -> str:
-    """Sum up everything that an act could change: the store without who is here, and what the AI was asked."""
+    """Sum up everything that an act could change: the store without who is here, and what the AI was asked.
+
+    A page of ours that a foreign one opens is at home, and follows its stream: who is here changes by that.
+    """
     counted: dict[str, int] = {"asked": len(gateway.assistant.questions)}
     async with gateway.services.store.transaction() as tx:
         for name, table in metadata.tables.items():
-            if name in {"sessions", "visitors", "events", "streams", "presence"}:
+            if name in {"sessions", "visitors", "events", "streams", "presence", "presence_streams"}:
                 continue
             rows = await tx.events._connection.rows(select(func.count().label("count")).select_from(table))
             counted[name] = rows[0]["count"]
