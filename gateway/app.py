@@ -27,9 +27,17 @@ def build_app(services: Services) -> web.Application:
     app[SERVICES] = services
     app[SUPPORT] = services.support
     app.on_response_prepare.append(middleware.add_headers)
+    app.on_shutdown.append(_farewell)
     app.cleanup_ctx.append(_background)
     add_routes(app)
     return app
+
+
+async def _farewell(app: web.Application) -> None:
+    """End the event streams, whose connections are not aiohttp's any more."""
+    hub = app[SERVICES].hub
+    hub.close()
+    await hub.emptied()
 
 
 async def _background(app: web.Application) -> AsyncIterator[None]:

@@ -8,6 +8,7 @@ drain within `STALL_S` is cut, and its cursor resumes.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gateway.events.cursor import resume
@@ -16,9 +17,12 @@ from shared.errors import NotReady
 from shared.logs import logger
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateway.events.contract import Encoder
+    from gateway.events.cursor import Resumption
     from gateway.events.streams import Streams
-    from gateway.storage.contract import Store, StreamPosition
+    from gateway.storage.contract import Store, StoredEvent, StreamPosition
     from shared.clock import Clock
 
 STALL_S: Final = 20.0
@@ -27,6 +31,15 @@ STORE_DELAYS_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 BATCH: Final = 200
 
 log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Where a reader begins in its stream, and the first events that follow, at most `BATCH`."""
+
+    position: StreamPosition
+    start: Resumption
+    events: Sequence[StoredEvent]
 
 
 class CatchUp:
@@ -45,31 +58,44 @@ class CatchUp:
         """Name the store that readers catch up from."""
         self._store = store
 
-    async def begin(self, reader: Reader, cursor: str | None) -> None:
-        """Open a reader's stream at its cursor, or at the present when it has none, and let it catch up from there.
+    async def look(self, reader: Reader, cursor: str | None) -> Beginning:
+        """Read where a reader that has joined its stream begins: at its cursor, or now when it has none.
 
         Raises:
             NotReady: the store cannot be read.
         """
-        position = await self._position(reader.stream_id)
+        assert self._store is not None
+        async with self._store.transaction() as tx:
+            position = await tx.events.position(reader.stream_id)
+            start = resume(cursor, position)
+            behind = start.offset < position.head
+            events = await tx.events.after(reader.stream_id, start.offset, BATCH) if behind else ()
+        return Beginning(position, start, events)
+
+    def begin(self, reader: Reader, beginning: Beginning) -> None:
+        """Open a reader's stream where it begins; it is live at once, or reads on until it is. Never raises."""
+        position, start = beginning.position, beginning.start
         stream = self._streams.open(reader.stream_id)
         stream.head = max(stream.head, position.head)
-        self._open(reader, cursor, position)
-        self.start(reader)
+        reader.sent = start.offset
+        here = f"{position.epoch}.{start.offset}"
+        try:
+            reader.sink.write(self._encoder.opening(here if start.resync is None else None))
+            if start.resync is not None:
+                self.resync_count += 1
+                reader.sink.write(self._encoder.resync(here, start.resync))
+            if self._write(reader, beginning.events):
+                self._go_live(reader)
+            else:
+                self.start(reader)
+        except Exception:  # an event that cannot be shown must not leave the connection hanging
+            log.exception("reader_cut", stream_id=reader.stream_id)
+            self._cut(reader)
 
     def start(self, reader: Reader) -> None:
         """Let a reader read the store, from what it has seen on, until it is live."""
         reader.state = State.CATCHING_UP
         reader.task = asyncio.create_task(self._read_on(reader), name=f"catch-up {reader.stream_id}")
-
-    def _open(self, reader: Reader, cursor: str | None, position: StreamPosition) -> None:
-        start = resume(cursor, position)
-        reader.sent = start.offset
-        here = f"{position.epoch}.{start.offset}"
-        reader.sink.write(self._encoder.opening(here if start.resync is None else None))
-        if start.resync is not None:
-            self.resync_count += 1
-            reader.sink.write(self._encoder.resync(here, start.resync))
 
     async def _read_on(self, reader: Reader) -> None:
         delays = iter(STORE_DELAYS_S)
@@ -97,6 +123,9 @@ class CatchUp:
         except Exception:  # a reader's own task: whatever breaks it must not leave the connection hanging
             log.exception("reader_cut", stream_id=reader.stream_id)
             self._cut(reader)
+        finally:
+            if reader.task is asyncio.current_task():
+                reader.task = None
 
     async def _read_batch(self, reader: Reader) -> bool:
         """Write the next stored events; True when the reader has seen everything there is."""
@@ -110,6 +139,10 @@ class CatchUp:
             here = f"{position.epoch}.{position.head}"
             reader.sink.write(self._encoder.resync(here, "cursor-too-old"))
             events = ()
+        return self._write(reader, events)
+
+    def _write(self, reader: Reader, events: Sequence[StoredEvent]) -> bool:
+        """Write stored events that follow what a reader has seen; True when that is everything there is."""
         for event in events:
             if reader.lags():
                 return False
@@ -117,7 +150,7 @@ class CatchUp:
             if reader.wants(event):
                 reader.sink.write(self._encoder.event(event, reader.language))
             if reader.sees_end(event):
-                reader.finished.set()
+                reader.sink.end()
         return reader.sent >= self._streams.by_id[reader.stream_id].head
 
     def _go_live(self, reader: Reader) -> None:
@@ -135,9 +168,4 @@ class CatchUp:
         reader.state = State.GONE
         self.cut_count += 1
         reader.sink.abort()
-        reader.finished.set()
-
-    async def _position(self, stream_id: str) -> StreamPosition:
-        assert self._store is not None
-        async with self._store.transaction() as tx:
-            return await tx.events.position(stream_id)
+        reader.sink.end()

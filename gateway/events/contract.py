@@ -65,6 +65,10 @@ class Sink(Protocol):
         """Wait until the transport has given its bytes away, or the reader left."""
         ...
 
+    def end(self) -> None:
+        """Finish: the reader has heard all that it is going to hear. Idempotent."""
+        ...
+
     def abort(self) -> None:
         """Cut the connection at once."""
         ...

@@ -8,7 +8,8 @@ drained. Text that is being written comes to live readers too (`live_texts`).
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+import asyncio
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.events.catch_up import CatchUp
@@ -19,11 +20,15 @@ from gateway.events.streams import Streams
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+    from gateway.events.catch_up import Beginning
     from gateway.events.contract import Audience, Encoder, Sink, Watcher
     from gateway.storage.contract import Store, StoredEvent
     from shared.clock import Clock
 
 PING_S: Final = 15.0
+FAREWELL_S: Final = 2.0
+"""How long readers may take for their last bytes when the process ends."""
+FAREWELL_POLL_S: Final = 0.02
 CHANNELS: Final = frozenset({"account", "support"})
 
 
@@ -48,6 +53,40 @@ class Hub:
 
     # ------------------------------------------------------------------ readers
 
+    def join(
+        self,
+        stream_id: str,
+        sink: Sink,
+        *,
+        language: str,
+        channels: frozenset[str] = CHANNELS,
+        turn_id: str | None = None,
+        audience: Audience | None = None,
+    ) -> Reader:
+        """Let a reader in, who hears nothing until `begin`; whoever lets it in lets it go with `leave`."""
+        reader = Reader(stream_id, sink, language, channels, turn_id, audience)
+        self.streams.join(reader)
+        return reader
+
+    async def look(self, reader: Reader, cursor: str | None) -> Beginning:
+        """Read where a reader that has joined begins.
+
+        Raises:
+            NotReady: the store cannot be read.
+        """
+        return await self.catch_up.look(reader, cursor)
+
+    def begin(self, reader: Reader, beginning: Beginning) -> None:
+        """Write to a reader from now on; its sink is told when it has heard all. Never raises."""
+        self.catch_up.begin(reader, beginning)
+
+    def leave(self, reader: Reader) -> None:
+        """Let a reader go; idempotent."""
+        reader.state = State.GONE
+        if reader.task is not None:
+            reader.task.cancel()
+        self.streams.leave(reader)
+
     @asynccontextmanager
     async def attached(
         self,
@@ -56,22 +95,19 @@ class Hub:
         *,
         cursor: str | None = None,
         language: str,
-        channels: frozenset[str] = CHANNELS,
         turn_id: str | None = None,
-        audience: Audience | None = None,
-    ) -> AsyncIterator[Reader]:
-        """Serve a reader while the block runs; wait on its `finished` inside.
+    ) -> AsyncIterator[None]:
+        """Serve a reader while the block runs.
 
         Raises:
             NotReady: the store cannot be read.
         """
-        reader = Reader(stream_id, sink, language, channels, turn_id, audience)
-        self.streams.join(reader)
+        reader = self.join(stream_id, sink, language=language, turn_id=turn_id)
         try:
-            await self.catch_up.begin(reader, cursor)
-            yield reader
+            self.begin(reader, await self.look(reader, cursor))
+            yield
         finally:
-            self._leave(reader)
+            self.leave(reader)
 
     def readers(self) -> int:
         """Count the readers of this process."""
@@ -87,20 +123,23 @@ class Hub:
             await self._clock.sleep(PING_S)
             for reader in self.streams.readers():
                 if reader.sink.closed():
-                    reader.finished.set()
+                    reader.sink.end()
                 elif reader.state is State.LIVE:
                     reader.sink.write(self._encoder.ping)
 
     def close(self) -> None:
         """Let every reader go, so that the process can end; they come back with their cursors."""
         for reader in list(self.streams.readers()):
-            reader.finished.set()
+            reader.sink.end()
 
-    def _leave(self, reader: Reader) -> None:
-        reader.state = State.GONE
-        if reader.task is not None and not reader.task.done():
-            reader.task.cancel()
-        self.streams.leave(reader)
+    async def emptied(self) -> None:
+        """Wait until the readers whom `close` let go are gone, and cut those who do not take their last bytes."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FAREWELL_S):
+                while self.readers():  # noqa: ASYNC110 - connections close one by one, and once in a process
+                    await asyncio.sleep(FAREWELL_POLL_S)
+        for reader in list(self.streams.readers()):
+            reader.sink.abort()
 
     # ------------------------------------------------------------------ stored events
 
@@ -139,7 +178,7 @@ class Hub:
                 data = encoded[reader.language] = self._encoder.event(event, reader.language)
             reader.sink.write(data)
         if reader.sees_end(event):
-            reader.finished.set()
+            reader.sink.end()
 
     # ------------------------------------------------------------------ passing words
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Mapping
 
     from gateway.events.contract import Audience, Running, Sink
@@ -31,7 +31,6 @@ class Reader:
     __slots__ = (
         "audience",
         "channels",
-        "finished",
         "language",
         "sent",
         "sink",
@@ -59,7 +58,6 @@ class Reader:
         self.audience = audience
         self.sent = 0
         self.state = State.CATCHING_UP
-        self.finished = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
     def wants(self, event: StoredEvent) -> bool:

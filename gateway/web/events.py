@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
 
 from gateway.conversation.model import staff_stream_id
 from gateway.events.hub import CHANNELS
@@ -13,17 +16,23 @@ from gateway.web.answers import answer
 from gateway.web.caller import Caller, caller
 from gateway.web.people import StaffCaller, person_of, staff_caller
 from gateway.web.services import SERVICES
-from gateway.web.sink import open_stream
+from gateway.web.sink import Connection, open_long_stream
 from gateway.web.support import SUPPORT
 from shared.errors import InvalidRequest, NotReady
 
 if TYPE_CHECKING:
-    from aiohttp import web
-
     from gateway.events.contract import Audience
+    from gateway.events.reader import Reader
+    from gateway.presence.service import PresenceService
+    from gateway.web.services import Services
 
+PATH: Final = "/v1/events"
 TICKET_LIMIT: Final = 128
 CURSOR_LIMIT: Final = 128
+SUBSETS: Final = {
+    subset: subset for count in range(len(CHANNELS) + 1) for subset in map(frozenset, combinations(CHANNELS, count))
+}
+"""Every choice of channels once, for all who make it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,43 +46,72 @@ class Reading:
     audience: Audience | None = None
 
 
+class _Stay:
+    """What one open stream holds of the gateway, from its request until its connection is lost."""
+
+    __slots__ = ("_began", "_presence", "_project_id", "_services", "person", "reader")
+
+    def __init__(self, services: Services, presence: PresenceService | None, reading: Reading) -> None:
+        """Count one more stream of a person; `presence` is told where the stream counts as being there.
+
+        Raises:
+            RateLimited: the person holds as many as they may.
+        """
+        services.limits.streams.hold(reading.person, "event streams")
+        self._services = services
+        self._presence = presence
+        self._project_id = reading.project_id
+        self._began = services.clock.monotonic()
+        self.person = reading.person
+        self.reader: Reader | None = None
+
+    def over(self) -> None:
+        """Let go of all of it."""
+        if self.reader is not None:
+            self._services.hub.leave(self.reader)
+        if self._presence is not None:
+            self._presence.leave(self.person, self._project_id)
+        self._services.limits.streams.release(self.person)
+
+    def lost(self) -> None:
+        """The connection of a stream that was opened is gone: count the request, which ends with it."""
+        self.over()
+        seconds = self._services.clock.monotonic() - self._began
+        self._services.metrics.request("GET", PATH, web.HTTPOk.status_code, seconds)
+
+
 async def stream(request: web.Request) -> web.StreamResponse:
     """Follow the caller's stream from a cursor on, or from now; staff follow the one their project shares.
 
-    A stream with the channel `account` counts as being there.
+    A stream with the channel `account` counts as being there. The handler returns once the stream is open: a reader
+    that waits for events must weigh as little as can be.
     """
     services = request.app[SERVICES]
     channels = _channels(request)
     reading = await again_unless_changed(lambda: _reader(request), services.clock)
     if services.lifecycle.draining:
         raise NotReady("The gateway is stopping: try again in a moment.")
-    services.limits.streams.hold(reading.person, "event streams")
+    presence = request.app[SUPPORT].presence if "account" in channels else None
+    stay = _Stay(services, presence, reading)
     try:
-        if "account" not in channels:
-            return await _follow(request, reading, channels)
-        presence = request.app[SUPPORT].presence
-        await presence.enter(reading.person, reading.project_id)
-        try:
-            return await _follow(request, reading, channels)
-        finally:
-            presence.leave(reading.person, reading.project_id)
-    finally:
-        services.limits.streams.release(reading.person)
+        if presence is not None:
+            await presence.enter(reading.person, reading.project_id)
+        return await _open(request, reading, channels, stay)
+    except BaseException:
+        stay.over()
+        raise
 
 
-async def _follow(request: web.Request, reading: Reading, channels: frozenset[str]) -> web.StreamResponse:
+async def _open(request: web.Request, reading: Reading, channels: frozenset[str], stay: _Stay) -> web.StreamResponse:
     cursor = request.headers.get("Last-Event-ID") or request.query.get("last_event_id")
-    response, sink = await open_stream(request)
-    async with request.app[SERVICES].hub.attached(
-        reading.stream_id,
-        sink,
-        cursor=None if cursor is None else cursor[:CURSOR_LIMIT],
-        language=reading.language,
-        channels=channels,
-        audience=reading.audience,
-    ) as reader:
-        await reader.finished.wait()
-    await response.write_eof()
+    hub, connection = request.app[SERVICES].hub, Connection(request)
+    reader = stay.reader = hub.join(
+        reading.stream_id, connection, language=reading.language, channels=channels, audience=reading.audience
+    )
+    beginning = await hub.look(reader, None if cursor is None else cursor[:CURSOR_LIMIT])
+    response = await open_long_stream(request)
+    connection.take_over(request, stay.lost)
+    hub.begin(reader, beginning)
     return response
 
 
@@ -112,4 +150,4 @@ def _channels(request: web.Request) -> frozenset[str]:
     asked = frozenset(text.split(","))
     if not asked <= CHANNELS:
         raise InvalidRequest.of("channels", f"must be among {', '.join(sorted(CHANNELS))}, joined by commas")
-    return asked
+    return SUBSETS[asked]

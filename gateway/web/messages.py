@@ -69,8 +69,8 @@ async def _stream(request: web.Request, services: Services, caller: Caller, take
     else:
         async with services.hub.attached(
             caller.visitor.stream_id, sink, cursor=taken.cursor, language=caller.language, turn_id=taken.turn.id
-        ) as reader:
-            await reader.finished.wait()
+        ):
+            await sink.over.wait()
     await response.write_eof()
     return response
 

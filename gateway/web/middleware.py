@@ -14,6 +14,7 @@ from gateway.storage.again import again_unless_changed
 from gateway.storage.contract import Undone
 from gateway.web import problems
 from gateway.web.services import REQUEST_ID, SERVICES
+from gateway.web.sink import HandedOver
 from shared.errors import NotReady, PasseurError
 from shared.ids import new_id
 from shared.logs import logger
@@ -54,7 +55,8 @@ async def errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     began = services.clock.monotonic()
     with structlog.contextvars.bound_contextvars(request_id=request_id):
         response = await _guarded(request, handler, services, request_id)
-    services.metrics.request(request.method, route_of(request), response.status, services.clock.monotonic() - began)
+    if not isinstance(response, HandedOver):  # whoever has its connection counts it at its end
+        services.metrics.request(request.method, route_of(request), response.status, services.clock.monotonic() - began)
     return response
 
 

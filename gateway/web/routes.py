@@ -33,7 +33,7 @@ ROUTES: Final = (
           problems=(404,)),
     Route("GET", f"{IN_CONVERSATION}/citations/{{citation_id}}", citations.show, {200: schemas.Passage},
           problems=(404,)),
-    Route("GET", "/v1/events", events.stream, {200: None}, streams=True, again=False, callers=("visitor", "staff"),
+    Route("GET", events.PATH, events.stream, {200: None}, streams=True, again=False, callers=("visitor", "staff"),
           problems=(400,), query={
         "channels": "`account`, `support` or both, joined by a comma; both when absent",
         "last_event_id": "where to go on, when the Last-Event-ID header cannot be sent",

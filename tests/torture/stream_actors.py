@@ -136,6 +136,7 @@ class Reader:
     parser: SseParser = field(default_factory=SseParser)
     backlog: int = 0
     gone: bool = False
+    ended: bool = False
 
     def write(self, data: bytes) -> None:
         if self.gone:
@@ -158,12 +159,15 @@ class Reader:
         await asyncio.sleep(self.dice.choice((0.01, 1.0, 5.0, 30.0)))
         self.backlog = 0
 
+    def end(self) -> None:
+        self.ended = True
+
     def abort(self) -> None:
         self.gone = True
 
     def returns(self) -> None:
         """Come back as a browser does: a new parser, an empty buffer, the old cursor."""
-        self.gone, self.backlog, self.parser = False, 0, SseParser()
+        self.gone, self.ended, self.backlog, self.parser = False, False, 0, SseParser()
 
     def _take(self, kind: str, data: dict[str, Any], event_id: str) -> None:
         epoch, _, offset = event_id.partition(".")

@@ -172,9 +172,9 @@ class World:
             with suppress(NotReady, TimeoutError):
                 async with (
                     asyncio.timeout(None if self.trouble.peace else stay),
-                    gateway.hub.attached(reader.stream_id, reader, cursor=reader.cursor, language="fr") as attached,
+                    gateway.hub.attached(reader.stream_id, reader, cursor=reader.cursor, language="fr"),
                 ):
-                    while not reader.gone and gateway is self.gateway and not attached.finished.is_set():
+                    while not reader.gone and gateway is self.gateway and not reader.ended:
                         await asyncio.sleep(0.5)
                         if self.trouble.peace:
                             reader.backlog = 0

@@ -65,17 +65,25 @@ async def test_events_published_exactly_while_replay_reads_are_not_lost(browser,
     async with browser.events() as stream:
         cursor = await stream.opened()
     await publish(services, browser.visitor_id, 5)
-    read_batch = CatchUp._read_batch
+    look, read_batch = CatchUp.look, CatchUp._read_batch
     published = []
 
-    async def publish_meanwhile(self, reader):
-        result = await read_batch(self, reader)
+    async def publish_one():
         if len(published) < 3:
             published.append(await publish(services, browser.visitor_id, 1, start=5 + len(published)))
-            return reader.sent >= self._streams.by_id[reader.stream_id].head
-        return result
 
-    monkeypatch.setattr(CatchUp, "_read_batch", publish_meanwhile)
+    async def look_and_publish(self, reader, cursor):
+        beginning = await look(self, reader, cursor)
+        await publish_one()
+        return beginning
+
+    async def read_and_publish(self, reader):
+        await read_batch(self, reader)
+        await publish_one()
+        return reader.sent >= self._streams.by_id[reader.stream_id].head
+
+    monkeypatch.setattr(CatchUp, "look", look_and_publish)
+    monkeypatch.setattr(CatchUp, "_read_batch", read_and_publish)
     async with browser.events(cursor=cursor) as stream:
         events = [await stream.next() for _ in range(8)]
     assert numbers(events) == list(range(8))
