@@ -28,5 +28,9 @@ class AskedLocally:
     text: ServerText
 
 
+class LookFirst(Exception):
+    """The reply reads as a new search term, and nobody looked yet whether it surely asks for something else."""
+
+
 Answer = Resumed | AskedLocally | None
 """`None`: the message is an ordinary one, and nothing waits any more."""

@@ -17,7 +17,7 @@ from gateway.conversation.clarification import (
     read_search_reply,
     read_service_reply,
 )
-from gateway.pending.contract import AskedLocally, Resumed
+from gateway.pending.contract import AskedLocally, LookFirst, Resumed
 from gateway.pending.deadline import LIFETIME, Deadlines
 from gateway.storage.pending import PendingRecord
 from shared.ids import new_id
@@ -95,18 +95,16 @@ class Clarifications:
 
     # ------------------------------------------------------------------ answering
 
-    async def might_be_a_request(self, tx: Transaction, conversation_id: str, reply: str) -> bool:
-        """Tell whether a reply would be taken for a new search term, which intent detection should look at first."""
-        record = await tx.pending.open_in(conversation_id)
-        return record is not None and not self._deadlines.passed(record) and isinstance(_read(record, reply), NewTerm)
-
     async def answer(
-        self, tx: Transaction, conversation_id: str, turn_id: str, reply: str, *, is_request: bool = False
+        self, tx: Transaction, conversation_id: str, turn_id: str, reply: str, *, is_request: bool | None = None
     ) -> Answer:
         """Read a message against what the conversation waits on. `is_request`: intent detection is sure that the
-        message asks for something else, so it is no search term.
+        message asks for something else, so it is no search term; None where it was not asked.
 
         Whatever the reading, the question is over afterwards, unless it is asked again.
+
+        Raises:
+            LookFirst: it matters whether the reply is a request; ask, and come again.
         """
         record = await tx.pending.open_in(conversation_id)
         if record is None:
@@ -116,6 +114,8 @@ class Clarifications:
         reading = _read(record, reply)
         if self._echoes(record, reply, reading):
             return AskedLocally(record.kind, _text(record.kind, record.payload))
+        if isinstance(reading, NewTerm) and is_request is None:
+            raise LookFirst
         if isinstance(reading, NewMessage) or (is_request and isinstance(reading, NewTerm)):
             await tx.pending.end(record.id, "passed")
             self._told(record.kind, "new_message")

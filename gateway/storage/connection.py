@@ -25,8 +25,8 @@ class Connection(Protocol):
         """Run a statement and read all its rows; queries are bounded by their LIMIT."""
         ...
 
-    async def run(self, statement: sa.Executable, parameters: Parameters | None = None) -> int:
-        """Run a statement and tell how many rows it changed."""
+    async def run(self, statement: sa.Executable, parameters: Parameters | Sequence[Parameters] | None = None) -> int:
+        """Run a statement, once for each of several parameters, and tell how many rows it changed where it ran once."""
         ...
 
     def insert(self, table: sa.Table) -> Any:

@@ -30,8 +30,11 @@ ERASED: Final = "erased"
 
 
 STREAM: Final = sa.select(streams).where(streams.c.id == sa.bindparam("of_id"))
-NEXT_OFFSET: Final = (
-    sa.update(streams).where(streams.c.id == sa.bindparam("of_id")).values(head=streams.c.head + 1).returning(streams)
+TAKE_OFFSETS: Final = (
+    sa.update(streams)
+    .where(streams.c.id == sa.bindparam("of_id"))
+    .values(head=streams.c.head + sa.bindparam("count"))
+    .returning(streams)
 )
 ADD: Final = sa.insert(events)
 
@@ -45,28 +48,33 @@ class Events:
         self._clock = clock
         self.appended: list[StoredEvent] = []
 
-    async def append(self, stream_id: str, event: NewEvent) -> StoredEvent:
-        """Write an event at the end of a stream, which is made when it does not exist."""
-        taken = await one(self._connection, NEXT_OFFSET, {"of_id": stream_id})
+    async def append(self, stream_id: str, *new: NewEvent) -> Sequence[StoredEvent]:
+        """Write events at the end of a stream, in their order; it is made when it does not exist."""
+        head = {"of_id": stream_id, "count": len(new)}
+        taken = await one(self._connection, TAKE_OFFSETS, head)
         if taken is None:
             await self._create(stream_id)
-            taken = await one(self._connection, NEXT_OFFSET, {"of_id": stream_id})
+            taken = await one(self._connection, TAKE_OFFSETS, head)
             assert taken is not None
-        stored = StoredEvent(
-            stream_id=stream_id,
-            epoch=taken["epoch"],
-            offset=taken["head"],
-            type=event.type,
-            data=event.data,
-            channel=event.channel,
-            conversation_id=event.conversation_id,
-            turn_id=event.turn_id,
-            created_at=self._clock.now(),
-        )
-        await self._connection.run(ADD, _row(stored))
-        self.appended.append(stored)
-        if stored.offset % TRIM_EVERY == 0:
-            await self._trim(stream_id, stored.offset - KEPT_EVENTS)
+        last, now = int(taken["head"]), self._clock.now()
+        stored = [
+            StoredEvent(
+                stream_id=stream_id,
+                epoch=taken["epoch"],
+                offset=offset,
+                type=event.type,
+                data=event.data,
+                channel=event.channel,
+                conversation_id=event.conversation_id,
+                turn_id=event.turn_id,
+                created_at=now,
+            )
+            for offset, event in enumerate(new, last - len(new) + 1)
+        ]
+        await self._connection.run(ADD, [_row(each) for each in stored])
+        self.appended += stored
+        if last % TRIM_EVERY < len(new):
+            await self._trim(stream_id, last - last % TRIM_EVERY - KEPT_EVENTS)
         return stored
 
     async def position(self, stream_id: str) -> StreamPosition:

@@ -81,8 +81,8 @@ class PostgresConnection:
         """Run a statement and read all its rows."""
         return plain(await self._execute(statement, parameters))
 
-    async def run(self, statement: sa.Executable, parameters: Parameters | None = None) -> int:
-        """Run a statement and tell how many rows it changed."""
+    async def run(self, statement: sa.Executable, parameters: Parameters | Sequence[Parameters] | None = None) -> int:
+        """Run a statement, once for each of several parameters, and tell how many rows it changed where it ran once."""
         return (await self._execute(statement, parameters)).rowcount
 
     def insert(self, table: sa.Table) -> Any:
@@ -93,7 +93,9 @@ class PostgresConnection:
         """Give the INSERT that leaves a row that is kept."""
         return insert_new(table)
 
-    async def _execute(self, statement: sa.Executable, parameters: Parameters | None) -> sa.CursorResult[Any]:
+    async def _execute(
+        self, statement: sa.Executable, parameters: Parameters | Sequence[Parameters] | None
+    ) -> sa.CursorResult[Any]:
         self.changed |= statement.is_dml
         try:
             return await unbroken(self._connection.execute(statement, parameters))

@@ -69,8 +69,8 @@ class SqliteConnection:
         self.changed |= statement.is_dml
         return plain(self._connection.execute(statement, parameters))
 
-    async def run(self, statement: sa.Executable, parameters: Parameters | None = None) -> int:
-        """Run a statement and tell how many rows it changed."""
+    async def run(self, statement: sa.Executable, parameters: Parameters | Sequence[Parameters] | None = None) -> int:
+        """Run a statement, once for each of several parameters, and tell how many rows it changed where it ran once."""
         self.changed |= statement.is_dml
         if statement.is_delete:
             return await self.aside(lambda: self._connection.execute(statement, parameters).rowcount)

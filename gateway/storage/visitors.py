@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 VISITOR: Final = sa.select(visitors).where(visitors.c.id == sa.bindparam("of_id"))
-SESSION: Final = sa.select(sessions).where(sessions.c.token_hash == sa.bindparam("of_hash"))
+HOLDER: Final = (
+    sa.select(visitors, sessions.c.expires_at)
+    .join(sessions, sessions.c.visitor_id == visitors.c.id)
+    .where(sessions.c.token_hash == sa.bindparam("of_hash"))
+)
 
 
 class Visitors:
@@ -75,10 +79,10 @@ class Sessions:
         row = {"token_hash": token_hash, "visitor_id": visitor_id, "created_at": now, "expires_at": expires_at}
         await self._connection.run(sa.insert(sessions).values(**row))
 
-    async def find(self, token_hash: bytes) -> tuple[str, datetime] | None:
-        """Read the visitor's id and the instant the session ends or ended."""
-        found = await one(self._connection, SESSION, {"of_hash": token_hash})
-        return None if found is None else (found["visitor_id"], found["expires_at"])
+    async def find(self, token_hash: bytes) -> tuple[Visitor, datetime] | None:
+        """Read whose session it is and the instant it ends or ended."""
+        found = await one(self._connection, HOLDER, {"of_hash": token_hash})
+        return None if found is None else (_visitor(found), found["expires_at"])
 
     async def shorten(self, token_hash: bytes, expires_at: datetime) -> None:
         """End a session at `expires_at` unless it ends before."""

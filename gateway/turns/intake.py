@@ -80,13 +80,14 @@ async def take_in(
     owner: str,
     now: datetime,
     pending: Clarifications | None = None,
-    is_request: bool = False,
+    is_request: bool | None = None,
 ) -> TurnRecord:
     """Keep the message and its turn. While a ticket is open the turn is over at once: people answer, not the AI. So it
     is where the message only makes us ask again; a reply that answers a question of ours goes on with what it decided.
     `streams` are those that the conversation concerns.
 
     Raises:
+        LookFirst: what the reply means hangs on `is_request`, which is None.
         TurnRunning: the conversation's last turn is not over.
         InvalidRequest: an attachment is not the visitor's, or was carried before.
     """
@@ -196,10 +197,10 @@ async def _ask_locally(tx: Transaction, turn: TurnRecord, answer: AskedLocally, 
 async def _tell(
     tx: Transaction, streams: tuple[str, ...], project_id: str, said: Message, asked: Message | None, turn: TurnRecord
 ) -> None:
+    told = [announcement.message_created(said, project_id)]
+    if asked is not None:
+        told += [announcement.clarifying(turn), announcement.message_created(asked, project_id)]
+    if turn.outcome is not None:
+        told.append(announcement.turn_done(turn, turn.outcome, None))
     for stream_id in streams:
-        await tx.events.append(stream_id, announcement.message_created(said, project_id))
-        if asked is not None:
-            await tx.events.append(stream_id, announcement.clarifying(turn))
-            await tx.events.append(stream_id, announcement.message_created(asked, project_id))
-        if turn.outcome is not None:
-            await tx.events.append(stream_id, announcement.turn_done(turn, turn.outcome, None))
+        await tx.events.append(stream_id, *told)

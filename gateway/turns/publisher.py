@@ -82,11 +82,11 @@ class Publisher:
             if reply.insufficient_count != conversation.insufficient_count:
                 await tx.conversations.change(turn.conversation_id, insufficient_count=reply.insufficient_count)
             done = announcement.turn_done(turn, result.outcome.value, reply.problem)
+            told = [announcement.message_created(said, conversation.project_id), done]
+            if reply.kind is Kind.CLARIFICATION:
+                told.insert(0, announcement.clarifying(turn))
             for stream_id in streams:
-                if reply.kind is Kind.CLARIFICATION:
-                    await tx.events.append(stream_id, announcement.clarifying(turn))
-                await tx.events.append(stream_id, announcement.message_created(said, conversation.project_id))
-                await tx.events.append(stream_id, done)
+                await tx.events.append(stream_id, *told)
         return result.outcome
 
     async def _still_ours(self, tx: Transaction, turn: TurnRecord) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from gateway.pending.contract import LookFirst
 from gateway.storage.again import again
 from gateway.storage.contract import KeyRecord
 from gateway.turns.intake import LEASE, NewMessage, streams_of, take_in
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway.assistant.contract import Assistant, Outcome
-    from gateway.conversation.model import Visitor
+    from gateway.conversation.model import Message, Visitor
     from gateway.events.contract import Announcer
     from gateway.identity.projects import Project
     from gateway.pending.service import Clarifications
@@ -42,6 +43,15 @@ class Taken:
 
     turn: TurnRecord
     cursor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A turn that is over, what was asked, and what was said if anything was."""
+
+    turn: TurnRecord
+    asked: Message
+    said: Message | None
 
 
 class TurnService:
@@ -95,7 +105,15 @@ class TurnService:
         return await asyncio.shield(taking)
 
     async def _take(self, visitor: Visitor, project: Project, message: NewMessage) -> Taken:
-        is_request = await self._is_request(project, message)
+        try:
+            return await self._take_in(visitor, project, message, is_request=None)
+        except LookFirst:
+            is_request = await self._is_request(project, message)
+            return await self._take_in(visitor, project, message, is_request=is_request)
+
+    async def _take_in(
+        self, visitor: Visitor, project: Project, message: NewMessage, *, is_request: bool | None
+    ) -> Taken:
         async with self._store.transaction() as tx:
             conversation = await tx.conversations.hold(message.conversation_id)
             if conversation is None or conversation.visitor_id != visitor.id:
@@ -128,11 +146,6 @@ class TurnService:
 
     async def _is_request(self, project: Project, message: NewMessage) -> bool:
         """Tell whether what looks like a new search term surely asks for something else."""
-        if self._pending is None or message.attachment_ids:
-            return False
-        async with self._store.transaction() as tx:
-            if not await self._pending.might_be_a_request(tx, message.conversation_id, message.text):
-                return False
         try:
             seen = await self._assistant.detect(project.id, message.assistant, message.text, message.language)
         except PasseurError as exc:
@@ -140,17 +153,23 @@ class TurnService:
             return False
         return seen.sure and seen.kind in {"connector", "tool"}
 
-    async def wait(self, turn_id: str) -> TurnRecord:
-        """Wait until a turn is over, wherever it runs."""
+    async def wait(self, turn_id: str) -> Finished:
+        """Wait until a turn is over, wherever it runs.
+
+        Raises:
+            NotFound: it is not there, or its conversation was deleted meanwhile.
+        """
         while True:
             if task := self._tasks.get(turn_id):
                 await asyncio.wait({task})
             async with self._store.transaction() as tx:
                 turn = await tx.turns.get(turn_id)
-            if turn is None:
-                raise NotFound("There is no such turn.")
-            if turn.outcome is not None:
-                return turn
+                if turn is None:
+                    raise NotFound("There is no such turn.")
+                if turn.outcome is not None:
+                    asked, said = await tx.messages.get(turn.user_message_id), await tx.messages.get(turn.ai_message_id)
+                    assert asked is not None  # it goes with its turn
+                    return Finished(turn, asked, said)
             await self._clock.sleep(1.0)
 
     async def stop(self, visitor: Visitor, conversation_id: str, turn_id: str) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from gateway.storage.contract import TurnRecord
-    from gateway.turns.service import Taken
+    from gateway.turns.service import Finished, Taken
     from gateway.web.services import Services
 
 PAGE: Final = 50
@@ -51,7 +51,7 @@ async def create(request: web.Request) -> web.StreamResponse:
     taken = await services.turns.send(caller.visitor, caller.project, message)
     if EVENT_STREAM in request.headers.get("Accept", ""):
         return await _stream(request, services, caller, taken)
-    return answer(await _finished(services, caller, await services.turns.wait(taken.turn.id)))
+    return answer(_finished(caller, await services.turns.wait(taken.turn.id)))
 
 
 async def stop(request: web.Request) -> web.Response:
@@ -88,14 +88,12 @@ async def _replayed(services: Services, caller: Caller, turn: TurnRecord) -> lis
     return [encoder.passing(*each) for each in (*views, ("turn.step", done))]
 
 
-async def _finished(services: Services, caller: Caller, turn: TurnRecord) -> dict[str, Any]:
-    async with services.store.transaction() as tx:
-        asked, said = await tx.messages.get(turn.user_message_id), await tx.messages.get(turn.ai_message_id)
-    assert asked is not None
+def _finished(caller: Caller, finished: Finished) -> dict[str, Any]:
+    turn, said = finished.turn, finished.said
     return {
         "outcome": turn.outcome,
         "turn_id": turn.id,
-        "user_message": message_view(asked, caller.project, caller.language),
+        "user_message": message_view(finished.asked, caller.project, caller.language),
         "ai_message": None if said is None else message_view(said, caller.project, caller.language),
         "problem": None if turn.problem is None else problem_view(turn.problem, caller.language),
     }

@@ -125,8 +125,8 @@ async def test_a_raised_block_leaves_nothing_and_tells_nobody(store, heard, visi
 
 async def test_an_act_and_its_event_commit_together_and_are_told_in_order(store, heard):
     async with store.transaction() as tx:
-        first = await tx.events.append("s", NewEvent("read", {"n": 1}))
-        second = await tx.events.append("s", NewEvent("read", {"n": 2}))
+        (first,) = await tx.events.append("s", NewEvent("read", {"n": 1}))
+        (second,) = await tx.events.append("s", NewEvent("read", {"n": 2}))
     assert [event.offset for event in heard.events] == [1, 2]
     assert heard.events == [first, second]
     async with store.transaction() as tx:
@@ -160,7 +160,7 @@ async def test_a_cancelled_caller_leaves_no_transaction_open(store, heard):
 async def test_writers_of_one_stream_get_offsets_without_holes(store):
     async def write(number):
         async with store.transaction() as tx:
-            return (await tx.events.append("s", NewEvent("read", {"n": number}))).offset
+            return (await tx.events.append("s", NewEvent("read", {"n": number})))[0].offset
 
     offsets = await asyncio.gather(*(write(number) for number in range(50)))
     assert sorted(offsets) == list(range(1, 51))
@@ -177,6 +177,19 @@ async def test_a_stream_keeps_its_newest_events_and_says_where_they_begin(store,
         kept = await tx.events.after("s", position.trimmed, 1000)
     assert (position.head, position.trimmed) == (256, 192)
     assert [event.offset for event in kept] == list(range(193, 257))
+
+
+async def test_several_events_are_written_at_once_in_their_order_and_trim_as_single_ones_do(store, heard, monkeypatch):
+    monkeypatch.setattr(events_room, "KEPT_EVENTS", 64)
+    async with store.transaction() as tx:
+        for number in range(0, 129, 3):
+            written = await tx.events.append("s", *(NewEvent("read", {"n": number + each}) for each in range(3)))
+            assert [event.offset for event in written] == [number + 1, number + 2, number + 3]
+        position = await tx.events.position("s")
+        kept = await tx.events.after("s", position.trimmed, 1000)
+    assert (position.head, position.trimmed) == (129, 64)
+    assert [(event.offset, event.data["n"]) for event in kept] == [(each, each - 1) for each in range(65, 130)]
+    assert [event.offset for event in heard.events] == list(range(1, 130))
 
 
 async def test_old_events_are_trimmed_by_age(store, clock):

@@ -108,7 +108,7 @@ async def _reply(
     store: SqliteStore, pending: Clarifications, conversation: Conversation, turn_id: str, row: Row
 ) -> Answer:
     async with store.transaction() as tx:
-        return await pending.answer(tx, conversation.id, turn_id, row.reply)
+        return await pending.answer(tx, conversation.id, turn_id, row.reply, is_request=False)
 
 
 def _judge(row: Row, resumed: list[Resumed], *, alive: bool, hits: Counter[str]) -> list[str]:

@@ -155,7 +155,7 @@ async def race(gateway: Rig, member, dice: random.Random, hits: Counter[str]) ->
         await services.support.tickets.take_over(member, conversation.id)
     else:
         await services.support.tickets.escalate(visitor, conversation.id)
-    turn = await services.turns.wait(taken.turn.id)
+    turn = (await services.turns.wait(taken.turn.id)).turn
     async with services.store.transaction() as tx:
         messages = await tx.messages.after(conversation.id, 0, 100)
     ticket_at = next(each.position for each in messages if each.role is Role.SYSTEM)

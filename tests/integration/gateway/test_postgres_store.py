@@ -204,7 +204,7 @@ async def test_a_gateway_that_freezes_in_a_transaction_gives_its_locks_back(url,
         async with frozen.transaction() as tx:
             await tx.events.append("s", NewEvent("read", {}))
             async with other.transaction() as working:
-                assert (await working.events.append("s", NewEvent("read", {}))).offset == 1
+                assert (await working.events.append("s", NewEvent("read", {})))[0].offset == 1
             await tx.events.append("s", NewEvent("read", {}))
 
     with pytest.raises(Undone):

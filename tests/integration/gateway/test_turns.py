@@ -20,7 +20,7 @@ CITED = (
     Citation("c", "chunk-1", "Guide", "https://docs.example/guide", "les mots", 7),
 )
 
-STATEMENTS = 30
+STATEMENTS = 26
 """What one turn may ask of the store: more of them is a price that every turn pays."""
 
 

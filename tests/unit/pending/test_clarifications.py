@@ -9,7 +9,7 @@ import pytest
 
 from gateway.conversation.model import Conversation, Visitor
 from gateway.conversation.texts import render
-from gateway.pending.contract import AskedLocally, Resumed
+from gateway.pending.contract import AskedLocally, LookFirst, Resumed
 from gateway.pending.service import Clarifications
 from gateway.storage.sqlite import open_sqlite
 from shared.ids import new_id
@@ -77,10 +77,11 @@ class Desk:
                 tx, self.conversation.id, turn_id, "cherche xenomorph awakening", failed or FAILED
             )
 
-    async def reply(self, text, *, turn_id=None, **more):
+    async def reply(self, text, *, turn_id=None, is_request=False):
         self.turns += 1
+        turn_id = turn_id or f"turn{self.turns}"
         async with self.store.transaction() as tx:
-            return await self.pending.answer(tx, self.conversation.id, turn_id or f"turn{self.turns}", text, **more)
+            return await self.pending.answer(tx, self.conversation.id, turn_id, text, is_request=is_request)
 
     async def settle(self, turn_id, *, passing=False):
         async with self.store.transaction() as tx:
@@ -272,11 +273,18 @@ async def test_a_suggested_word_and_a_new_term_keep_the_service(desk):
 
 async def test_a_reply_that_is_a_request_is_no_term(desk):
     await desk.ask_search()
-    async with desk.store.transaction() as tx:
-        assert await desk.pending.might_be_a_request(tx, desk.conversation.id, "cherche le film dune")
-        assert not await desk.pending.might_be_a_request(tx, desk.conversation.id, "1")
+    with pytest.raises(LookFirst):
+        await desk.reply("cherche le film dune", is_request=None)
+    assert await desk.waiting() is not None
     assert await desk.reply("cherche le film dune", is_request=True) is None
     assert await desk.waiting() is None
+
+
+async def test_what_is_plainly_no_term_needs_no_look(desk):
+    await desk.ask_search()
+    assert isinstance(await desk.reply("1", is_request=None), Resumed)
+    await desk.ask_search()
+    assert await desk.reply("", is_request=None) is None
 
 
 async def test_another_service_opens_the_choice_and_it_is_searched_for_the_same(desk):
