@@ -83,12 +83,11 @@ class LexicalIndex:
     Built by sorting, which lets other threads run: a hundred thousand passages are indexed again with each change.
     """
 
-    def __init__(self, documents: Sequence[NDArray[np.int32]]) -> None:
-        """Index the `numbered` terms of each passage; empty passages and an empty corpus are fine."""
-        self._count = len(documents)
-        lengths = np.array([len(document) for document in documents], dtype=np.int64)
+    def __init__(self, words: NDArray[np.int32], lengths: NDArray[np.int64]) -> None:
+        """Index the `numbered` terms of passages, end to end, `lengths` of them each; none at all is fine."""
+        self._count = len(lengths)
         self._rarest = float(_rarities(np.zeros(1), self._count)[0])
-        postings = np.concatenate(documents).astype(np.int64) if lengths.any() else np.zeros(0, np.int64)
+        postings = words.astype(np.int64)
         postings *= max(self._count, 1)
         postings += np.repeat(np.arange(self._count), lengths)
         postings.sort()

@@ -16,14 +16,14 @@ from ai_server.storage.index_contract import IndexRow
 from shared.errors import NotReady
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from ai_server.knowledge.columns import Entry
     from ai_server.knowledge.contract import Chunk, Embedder, IndexAudit, ProjectKnowledge, RetrievalContext
     from ai_server.knowledge.durable import DurableIndex
-    from ai_server.knowledge.snapshot import Entry
     from ai_server.knowledge.sync import Outcome
     from ai_server.knowledge.vectors import PassageVectors
     from ai_server.storage.index_contract import DocumentRow, IndexRegistry
@@ -193,10 +193,8 @@ class Library:
         records = await self._index.fetch(row.collection, sorted(fresh))
         whole = dict(zip(records.ids, records.vectors, strict=True))
         entries = await self._with_vectors(to_chunks(records), whole, row.fingerprint)
-        kept = [each for each in before.entries if each.chunk.chunk_id in wanted - fresh]
-        made = await asyncio.to_thread(
-            Snapshot, [*kept, *entries], self.project.keys, self.embedder.dimension, row.generation
-        )
+        gone = (before.rows.keys() - wanted) | fresh
+        made = await self._remade(before, gone, entries, row.generation)
         self.lost = (self.lost & wanted) | (fresh - set(records.ids))
         self._stamps = stamps
         self.snapshot, self._row = made, row
@@ -218,24 +216,22 @@ class Library:
             before = self.ready()
             if not outcome.changed:
                 return self.row.generation
-            kept = [
-                each
-                for each in before.entries
-                if each.chunk.chunk_id not in outcome.removed and each.chunk.chunk_id not in outcome.entries
-            ]
             fresh = replace(self.row, generation=self.row.generation + 1)
             await self._registry.put_index(fresh)
             self._stamps.update(outcome.stamps)
-            self.lost -= outcome.removed | outcome.entries.keys()
-            self.snapshot = await asyncio.to_thread(
-                Snapshot,
-                [*kept, *outcome.entries.values()],
-                self.project.keys,
-                self.embedder.dimension,
-                fresh.generation,
-            )
+            gone = outcome.removed | outcome.entries.keys()
+            self.lost -= gone
+            self.snapshot = await self._remade(before, gone, list(outcome.entries.values()), fresh.generation)
             self._row = fresh
             return fresh.generation
+
+    async def _remade(
+        self, before: Snapshot, gone: Collection[str], entries: Sequence[Entry], generation: int
+    ) -> Snapshot:
+        """Make the snapshot that follows, without the passages that are gone and with these."""
+        return await asyncio.to_thread(
+            Snapshot, entries, self.project.keys, self.embedder.dimension, generation, after=before, gone=gone
+        )
 
     async def _row_to_serve(self, embedder: Embedder) -> IndexRow:
         project_id = self.project.project_id

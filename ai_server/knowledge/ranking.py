@@ -104,7 +104,7 @@ def retrieve(
     """
     by_words = query is None
     if query is None:
-        query = np.zeros(snapshot.vectors.shape[1], np.float32)
+        query = np.zeros(snapshot.dimension, np.float32)
     ranked = rank(snapshot, rows, query, terms(question, language), language)
     hits = tuple(_hit(snapshot, ranked, place, query, gate) for place in range(min(limit, len(ranked.rows))))
     if not hits:
@@ -126,7 +126,7 @@ def retrieve(
 
 def _hit(snapshot: Snapshot, ranked: Ranked, place: int, query: NDArray[np.float32], gate: Gate) -> Hit:
     row = int(ranked.rows[place])
-    chunk = snapshot.entries[row].chunk
+    chunk = snapshot.chunks[row]
     distance = 1.0 - float(ranked.whole[place])
     found = snapshot.sentence_similarities(row, query)
     return Hit(

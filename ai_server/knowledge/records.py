@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ai_server.knowledge.vectors import PassageVectors
+
+_SHARED_KEPT: Final = 4_096
+"""Most sets of metadata values that are remembered, so that passages with the same values share them."""
 
 
 def to_records(items: Iterable[tuple[Chunk, str, PassageVectors]], needed: Sequence[str]) -> Records:
@@ -43,7 +48,7 @@ def _body(chunk: Chunk, text_hash: str, needed: Sequence[str]) -> Mapping[str, s
 
 
 def to_chunks(records: Records) -> list[tuple[Chunk, str]]:
-    """Read rows back as (passage, hash of its embedded text)."""
+    """Read rows back as (passage, hash of its embedded text); what passages have in common is in memory once."""
     return [
         (_chunk(chunk_id, text, str(body["chunk"])), str(body["hash"]))
         for chunk_id, text, body in zip(records.ids, records.texts, records.bodies, strict=True)
@@ -52,5 +57,11 @@ def to_chunks(records: Records) -> list[tuple[Chunk, str]]:
 
 def _chunk(chunk_id: str, text: str, body: str) -> Chunk:
     rest = json.loads(body)
-    values = {key: tuple(items) for key, items in rest.pop("metadata").items()}
+    values = _shared(tuple((key, tuple(items)) for key, items in rest.pop("metadata").items()))
+    rest |= {key: sys.intern(value) for key, value in rest.items() if isinstance(value, str)}
     return Chunk(chunk_id=chunk_id, text=text, metadata=values, **rest)
+
+
+@lru_cache(maxsize=_SHARED_KEPT)
+def _shared(items: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, tuple[str, ...]]:
+    return dict(items)

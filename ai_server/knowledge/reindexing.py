@@ -22,9 +22,9 @@ from shared.errors import NotReady
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Collection
 
+    from ai_server.knowledge.columns import Entry
     from ai_server.knowledge.contract import Chunk, Embedder, ProjectKnowledge, Spending
     from ai_server.knowledge.durable import DurableIndex
-    from ai_server.knowledge.snapshot import Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,35 +6,31 @@ only those: a passage that may not be read is never scored, so it can neither be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_left
 from functools import lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from ai_server.knowledge import code_marks, rights
+from ai_server.knowledge.columns import Entry, Piece, columns_of, joined
 from ai_server.knowledge.lexical import LexicalIndex, numbered, terms
-from ai_server.knowledge.vectors import PassageVectors, similarities
+from ai_server.knowledge.vectors import dots, similarities
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from ai_server.knowledge.contract import Chunk, KeySpec, RetrievalContext
+    from ai_server.knowledge.vectors import PassageVectors
+
+Rights: TypeAlias = tuple[tuple[str, ...], ...]
+"""The values that a passage has for each rights key, keys and values sorted."""
 
 _ALLOWED_KEPT: Final = 256
 """Most sets of contexts whose rows are remembered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A passage with its vectors and the terms it is found by, `numbered`."""
-
-    chunk: Chunk
-    vectors: PassageVectors
-    words: NDArray[np.int32]
 
 
 def entry(chunk: Chunk, vectors: PassageVectors) -> Entry:
@@ -44,29 +40,59 @@ def entry(chunk: Chunk, vectors: PassageVectors) -> Entry:
 
 
 class Snapshot:
-    """Entries in the order of their rights, with matrices beside them."""
+    """Passages in the order of their rights, with matrices beside them."""
 
-    def __init__(self, entries: Iterable[Entry], keys: Sequence[KeySpec], dimension: int, generation: int) -> None:
-        """Lay out the entries; none is fine."""
+    def __init__(
+        self,
+        entries: Iterable[Entry],
+        keys: Sequence[KeySpec],
+        dimension: int,
+        generation: int,
+        *,
+        after: Snapshot | None = None,
+        gone: Collection[str] = (),
+    ) -> None:
+        """Lay out the entries, and what `after` held but for the passages that are `gone`; none is fine.
+
+        What is taken over is moved in blocks: one changed passage among a hundred thousand costs a copy of the
+        arrays, and no look at each passage but for the words.
+        """
         self.keys = tuple(keys)
         self.needed = rights.rights_keys(keys)
         self.generation = generation
-        self.entries = sorted(entries, key=self._rights_of)
-        self.rows = {each.chunk.chunk_id: row for row, each in enumerate(self.entries)}
-        self._lay_out(dimension)
-        self.lexical = LexicalIndex([each.words for each in self.entries])
-        self._languages = np.array([each.chunk.language for each in self.entries], dtype=object)
-        self._partitions = self._cut()
+        self.dimension = dimension
+        fresh = columns_of(sorted(entries, key=lambda each: self._rights_of(each.chunk)), dimension)
+        grouped = {} if after is None else after.left_without(gone)
+        stop = 0
+        for values, chunks in groupby(fresh.chunks, self._rights_of):
+            start, stop = stop, stop + len(list(chunks))
+            grouped.setdefault(values, []).append(Piece(fresh, start, stop))
+        ordered = {values: grouped[values] for values in sorted(grouped) if grouped[values]}
+        self._held = joined([piece for pieces in ordered.values() for piece in pieces], dimension)
+        self._partitions = self._cut(ordered)
+        self.chunks = self._held.chunks
+        self.vectors = self._held.vectors
+        self.rows = {chunk.chunk_id: row for row, chunk in enumerate(self.chunks)}
+        self.lexical = LexicalIndex(self._held.words, np.diff(self._held.word_starts))
         self.allowed = lru_cache(maxsize=_ALLOWED_KEPT)(self._allowed)
 
     def __len__(self) -> int:
         """Count passages."""
-        return len(self.entries)
+        return len(self.chunks)
 
     def chunk(self, chunk_id: str) -> Chunk | None:
         """Find a passage, without asking who wants it."""
         row = self.rows.get(chunk_id)
-        return None if row is None else self.entries[row].chunk
+        return None if row is None else self.chunks[row]
+
+    def left_without(self, gone: Collection[str]) -> dict[Rights, list[Piece]]:
+        """Give the rows that stay when some passages go, in blocks that lie together, by their rights values."""
+        rows = sorted(self.rows[chunk_id] for chunk_id in gone if chunk_id in self.rows)
+        found: dict[Rights, list[Piece]] = {}
+        for values, (start, stop) in self._partitions.items():
+            edges = [start - 1, *rows[bisect_left(rows, start) : bisect_left(rows, stop)], stop]
+            found[values] = [Piece(self._held, a + 1, b) for a, b in pairwise(edges) if b > a + 1]
+        return found
 
     def readable(self, contexts: Iterable[RetrievalContext]) -> NDArray[np.int64]:
         """Give the rows that at least one context may read, ascending; cached for the contexts asked last."""
@@ -75,72 +101,62 @@ class Snapshot:
 
     def in_language(self, rows: NDArray[np.int64], language: str) -> NDArray[np.int64]:
         """Keep the rows in one language."""
-        return rows[self._languages[rows] == language]
+        return rows[self._held.languages[rows] == language]
 
     def foreign(self, rows: NDArray[np.int64], language: str) -> NDArray[np.bool_]:
         """Tell which rows are in another language; where one of the two is not known, none is."""
-        written = self._languages[rows]
+        written = self._held.languages[rows]
         return np.asarray((written != language) & (written != "") & (language != ""), dtype=np.bool_)
 
     def similarities(self, rows: NDArray[np.int64], query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosines of rows (ascending) with a unit query, in their order."""
-        if len(rows) == len(self.entries):
-            return self.vectors @ query
+        if len(rows) == len(self.chunks):
+            return dots(self.vectors, query)
         # Slices of whole partitions are views: nothing is copied but what two slices need.
-        parts = [self.vectors[start:stop] @ query for start, stop in _runs(rows)]
+        parts = [dots(self.vectors[start:stop], query) for start, stop in _runs(rows)]
         return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
     def best_sentences(self, rows: NDArray[np.int64], query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Give, for each row, the cosine of its best sentence; the passage's own where it has none."""
-        best = self.vectors[rows] @ query
-        counts = self._starts[rows + 1] - self._starts[rows]
+        best = dots(self.vectors[rows], query)
+        counts = self._held.starts[rows + 1] - self._held.starts[rows]
         some = np.flatnonzero(counts)
         if not len(some):
             return best
         begins = np.cumsum(counts) - counts
-        places = np.repeat(self._starts[rows] - begins, counts) + np.arange(counts.sum())
-        found = similarities(self._sentences[places], self._scales[places], query)
+        places = np.repeat(self._held.starts[rows] - begins, counts) + np.arange(counts.sum())
+        found = similarities(self._held.sentences[places], self._held.scales[places], query)
         best[some] = np.maximum.reduceat(found, begins[some])
         return best
 
     def sentence_similarities(self, row: int, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosines of a row's sentences, in the order of the text."""
-        vectors = self.entries[row].vectors
-        return similarities(vectors.sentences, vectors.scales, query)
+        own = slice(self._held.starts[row], self._held.starts[row + 1])
+        return similarities(self._held.sentences[own], self._held.scales[own], query)
 
-    def _lay_out(self, dimension: int) -> None:
-        """Put all vectors into two matrices, and let entries look into them: each is in memory once."""
-        held = [each.vectors for each in self.entries]
-        self.vectors = np.stack([each.whole for each in held]) if held else np.zeros((0, dimension), np.float32)
-        counts = np.array([0, *(len(each.scales) for each in held)], dtype=np.int64)
-        self._starts = np.cumsum(counts)
-        self._sentences = (
-            np.concatenate([each.sentences for each in held]) if held else np.zeros((0, dimension), np.int8)
-        )
-        self._scales = np.concatenate([each.scales for each in held]) if held else np.zeros(0, np.float32)
-        for row, each in enumerate(self.entries):
-            own = slice(self._starts[row], self._starts[row + 1])
-            vectors = PassageVectors(self.vectors[row], self._sentences[own], self._scales[own])
-            self.entries[row] = Entry(each.chunk, vectors, each.words)
+    def _rights_of(self, chunk: Chunk) -> Rights:
+        return tuple(tuple(sorted(chunk.metadata.get(key, ()))) for key in self.needed)
 
-    def _rights_of(self, each: Entry) -> tuple[tuple[str, ...], ...]:
-        return tuple(tuple(sorted(each.chunk.metadata.get(key, ()))) for key in self.needed)
-
-    def _cut(self) -> list[tuple[int, int]]:
-        edges = [
-            row
-            for row, each in enumerate(self.entries)
-            if row == 0 or self._rights_of(each) != self._rights_of(self.entries[row - 1])
-        ]
-        return list(pairwise([*edges, len(self.entries)]))
+    @staticmethod
+    def _cut(ordered: Mapping[Rights, Sequence[Piece]]) -> dict[Rights, tuple[int, int]]:
+        """Say where the rows of each rights values lie."""
+        found: dict[Rights, tuple[int, int]] = {}
+        start = 0
+        for values, pieces in ordered.items():
+            stop = start + sum(map(len, pieces))
+            found[values] = (start, stop)
+            start = stop
+        return found
 
     def _allowed(self, wanted: frozenset[frozenset[tuple[str, frozenset[str]]]]) -> NDArray[np.int64]:
         contexts = [dict(context) for context in wanted]
-        parts = [rows for start, stop in self._partitions if len(rows := self._allowed_in(start, stop, contexts))]
+        parts = [
+            rows for start, stop in self._partitions.values() if len(rows := self._allowed_in(start, stop, contexts))
+        ]
         return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     def _allowed_in(self, start: int, stop: int, contexts: Sequence[RetrievalContext]) -> NDArray[np.int64]:
-        values = self.entries[start].chunk.metadata
+        values = self.chunks[start].metadata
         open_to: list[Mapping[str, frozenset[str]]] = []
         for context in contexts:
             own = {key: allowed for key, allowed in context.items() if key in self.needed}
@@ -152,7 +168,7 @@ class Snapshot:
         rows = [
             row
             for row in range(start, stop)
-            if open_to and rights.may_read(self.entries[row].chunk.metadata, open_to, self.needed)
+            if open_to and rights.may_read(self.chunks[row].metadata, open_to, self.needed)
         ]
         return np.array(rows, dtype=np.int64)
 

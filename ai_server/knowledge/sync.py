@@ -25,11 +25,11 @@ from shared.errors import InvalidRequest, PasseurError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 
+    from ai_server.knowledge.columns import Entry
     from ai_server.knowledge.contract import Embedder, ProjectKnowledge, SourceSpec
     from ai_server.knowledge.documents import Prepared
     from ai_server.knowledge.durable import DurableIndex
     from ai_server.knowledge.parsing import Parser
-    from ai_server.knowledge.snapshot import Entry
     from ai_server.storage.index_contract import IndexRegistry
     from shared.clock import Clock
 

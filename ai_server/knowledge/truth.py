@@ -35,7 +35,7 @@ async def untrue(index: DurableIndex, collection: str, snapshot: Snapshot, wante
     rows = list(range(len(snapshot)))
     for count in (NEIGHBOURS, NEIGHBOURS_AGAIN):
         rows = await _not_among(index, collection, snapshot, rows, count, wanted, ghosts)
-    unreachable.update(snapshot.entries[row].chunk.chunk_id for row in rows)
+    unreachable.update(snapshot.chunks[row].chunk_id for row in rows)
     return IndexAudit(len(wanted), tuple(sorted(unreachable)), tuple(sorted(ghosts)))
 
 
@@ -55,7 +55,7 @@ async def _not_among(
         found = await index.nearest(collection, snapshot.vectors[part], count)
         for row, ids in zip(part, found, strict=True):
             ghosts.update(each for each in ids if each not in wanted)
-            if snapshot.entries[row].chunk.chunk_id not in ids and not _has_twin(snapshot, snapshot.vectors[row], ids):
+            if snapshot.chunks[row].chunk_id not in ids and not _has_twin(snapshot, snapshot.vectors[row], ids):
                 missing.append(row)
     return missing
 

@@ -13,7 +13,10 @@ from ai_server.knowledge.lexical import LexicalIndex, numbered, terms
 
 
 def index_of(*documents: list[str]) -> LexicalIndex:
-    return LexicalIndex([numbered(document) for document in documents])
+    words = [numbered(document) for document in documents]
+    return LexicalIndex(
+        np.concatenate([*words, np.zeros(0, np.int32)]), np.array([len(each) for each in words], np.int64)
+    )
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_what_is_readable_is_what_the_oracle_says(seed):
     for _ in range(300):
         contexts = random_contexts(dice)
         rows = snapshot.readable(contexts)
-        found = {snapshot.entries[row].chunk.chunk_id for row in rows}
+        found = {snapshot.chunks[row].chunk_id for row in rows}
         assert found == {chunk.chunk_id for chunk in chunks if oracle(chunk.metadata, contexts)}
         assert list(rows) == sorted(rows)
         query = word_vector("text 7")
@@ -95,4 +95,4 @@ def test_a_project_without_rights_keys_still_needs_a_context_that_says_something
     keys = (KeySpec("theme", required=False, values=frozenset(), rights=False),)
     snapshot = snapshot_of([passage(1, {"theme": ("a",)}), passage(2, {"theme": ("b",)}), passage(3, {})], keys)
     assert len(snapshot.readable([{}])) == 0
-    assert [snapshot.entries[row].chunk.chunk_id for row in snapshot.readable([{"theme": frozenset({"a"})}])] == ["c1"]
+    assert [snapshot.chunks[row].chunk_id for row in snapshot.readable([{"theme": frozenset({"a"})}])] == ["c1"]
