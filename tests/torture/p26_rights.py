@@ -24,6 +24,8 @@ DOCUMENTS = 60
 QUERIES_BETWEEN_CHANGES = 50
 CHANGED = 4
 LIMIT = 50
+AIMED_AT_THEIRS = 0.5
+"""Share of the questions that go for a document the person may read, where there is one."""
 VALUES = {
     "audience": ("public", "members", "staff", "board"),
     "product": ("mail", "disk", "phone", "bank", "none"),
@@ -118,7 +120,8 @@ async def _sync(desk: Desk, source: SourceSpec) -> None:
 
 async def _ask(desk: Desk, world: World, dice: random.Random, counts: Counter[str]) -> list[str]:
     contexts = person(dice)
-    aimed = dice.choice(list(world.documents))
+    theirs = [path for path in world.documents if world.allowed(path, contexts)]
+    aimed = dice.choice(theirs if theirs and dice.random() < AIMED_AT_THEIRS else list(world.documents))
     query = f"{canary(aimed)} {dice.choice(FILLER)}"
     found = await desk.service.search("demo", query, contexts, limit=LIMIT, language="en", spending=SPENDING)
     given = {hit.chunk.path for hit in found.hits}
