@@ -61,7 +61,8 @@ class CatalogPricing:
             output = max(output, self._row.max_billable_output)
         now = self._clock.now()
         amount = 0
-        for prices in self._possible(now, now + LONGEST_CALL, range(input_tokens + 1)):
+        # Its cost will be looked up over the longest call before its end, which may begin before now.
+        for prices in self._possible(now - LONGEST_CALL, now + LONGEST_CALL, range(input_tokens + 1)):
             dearest = max(prices.get(bucket, 0) for bucket in INPUT_BUCKETS)
             amount = max(amount, input_tokens * dearest + output * prices.get("output", 0))
         units = sum(price for name, price in self._row.units.items() if name != REPORTED_COST)

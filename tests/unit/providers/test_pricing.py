@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ai_server.providers import catalog
@@ -41,6 +41,17 @@ def test_costs_equal_the_public_calculator_s(row, input_, cached, written, outpu
 
 
 @settings(max_examples=400, deadline=None)
+@example(
+    row=CATALOG.require("deepseek", "deepseek-v4-flash"),
+    input_=0,
+    cached=0,
+    written=0,
+    output=0,
+    reasoning=1,
+    slack=0,
+    hour=10,
+    minute=0,
+)
 @given(
     row=st.sampled_from(METERED),
     input_=counts,
