@@ -1,5 +1,7 @@
 """A fork server for kills during a sync: `python -m tests.torture.index_kills JSON`. Single-threaded.
 
+What a child would import is imported here once, before any fork: half of a trial's processor time was that.
+
 Each trial forks a child that is server and index in one process (Chroma opened in it, the registry in SQLite), and
 kills it: before or after its Nth call to the index, or at a random instant. Another child then opens what was left,
 syncs, audits, and compares with the folder.
@@ -20,10 +22,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-import bm25s  # noqa: F401 - imported before any fork
-import chromadb  # noqa: F401
+import chromadb.api.rust
+import chromadb.telemetry.product.posthog  # noqa: F401
 import py3langid  # noqa: F401
 
+import ai_server.knowledge.loaders.markdown  # noqa: F401
 from ai_server.knowledge import index_child
 from ai_server.knowledge.contract import FileLine, FileStatus, ProjectKnowledge, SourceSpec
 from ai_server.knowledge.durable import IndexLost
