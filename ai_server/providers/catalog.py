@@ -41,7 +41,9 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model as we bill it. `max_billable_output` is 0 for what writes nothing that is billed."""
+    """One model as we bill it. `max_billable_output` is 0 for what writes nothing that is billed.
+    `reported_cost_rounding`: how far rounding may put a reported cost from the exact one, in nanodollars.
+    """
 
     id: str
     provider: str
@@ -54,6 +56,7 @@ class ModelRow:
     dimension: int | None
     locations: frozenset[str]
     reports_cost: bool
+    reported_cost_rounding: int
     prices: Prices
     units: Mapping[str, int]
     tiers: tuple[InputTier, ...]
@@ -159,6 +162,7 @@ def _row(entry: Mapping[str, object]) -> ModelRow:
         dimension=cast("int | None", entry.get("dimension")),
         locations=frozenset(cast("list[str]", entry.get("locations", []))),
         reports_cost=bool(entry.get("reports_cost", False)),
+        reported_cost_rounding=cast("int", entry.get("reported_cost_rounding", 0)),
         prices=prices(entry),
         units=dict(cast("Mapping[str, int]", entry.get("units", {}))),
         tiers=tuple(sorted(tiers, key=lambda tier: tier.input_from)),

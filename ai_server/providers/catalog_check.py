@@ -25,6 +25,7 @@ TYPES: Final[Mapping[str, type]] = {
     "dimension": int,
     "locations": list,
     "reports_cost": bool,
+    "reported_cost_rounding": int,
     "prices": dict,
     "units": dict,
     "tiers": list,
@@ -74,6 +75,9 @@ def _scalar_faults(entry: Mapping[str, object]) -> list[str]:
         faults.append("`billing` must be metered or free")
     if entry["cap_bounds_reasoning"] and "text" in capabilities and not entry.get("cap_source"):
         faults.append("`cap_bounds_reasoning` is true without a `cap_source` that says so")
+    rounding = entry.get("reported_cost_rounding")
+    if rounding is not None and not (entry.get("reports_cost") and _positive(rounding)):
+        faults.append("`reported_cost_rounding` must be nanodollars over 0, beside `reports_cost`")
     try:
         date.fromisoformat(cast("str", entry["checked"]))
     except ValueError:

@@ -69,11 +69,21 @@ class CatalogPricing:
         return -(-amount // TOKENS_PER_PRICE) + units
 
     def cost(self, usage: Usage, service_tier: str = "") -> int | None:
-        """Tell what `usage` costs in nanodollars; None when a tier, bucket or unit in it has no price."""
+        """Tell what `usage` costs in nanodollars; None when a tier, bucket or unit in it has no price.
+
+        What the provider says that it charged is the bill, unless it is nothing, or rounding alone explains why it
+        differs from what we count.
+        """
         if not self._row.metered:
             return 0
-        if self._row.reports_cost and REPORTED_COST in usage.units:
-            return usage.units[REPORTED_COST]
+        counted = self._counted(usage, service_tier)
+        reported = usage.units.get(REPORTED_COST) if self._row.reports_cost else None
+        if not reported:
+            return counted
+        rounded = counted is not None and abs(reported - counted) <= self._row.reported_cost_rounding
+        return counted if rounded else reported
+
+    def _counted(self, usage: Usage, service_tier: str) -> int | None:
         units = self._units(usage)
         if units is None:
             return None

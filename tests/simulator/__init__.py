@@ -2,7 +2,8 @@
 
 `python -m tests.simulator --port 8300` starts it. Each family has its own address below it:
 
-    /openai/v1 /groq/v1 /deepseek/v1 /xai/v1 /openrouter/v1 /perplexity /ollama/v1 /compatible/v1   OpenAI's format
+    /openai/v1 /groq/v1 /deepseek/v1 /xai/v1 /openrouter/v1 /ollama/v1 /compatible/v1   OpenAI's chat format
+    /perplexity/v1  the Responses format, refusing what the Agent API refuses
     /mistral        (the SDK adds /v1)         /anthropic      (the SDK adds /v1)
     /gemini         (the SDK adds /v1beta for the Developer API, /v1beta1/projects/… for Vertex AI)
 

@@ -36,7 +36,7 @@ class OpenAIWire:
             found.append(Frame("other", self._chunk(plan, [])))
         if script.thoughts:
             found.append(self._delta(plan, {"reasoning_content": script.thoughts, "content": None}))
-        cumulative = script.usage == "cumulative" or plan.family == "perplexity"
+        cumulative = script.usage == "cumulative"
         for index, text in enumerate(script.chunks):
             extra = {"usage": usage(plan, part=(index + 1) / len(script.chunks))} if cumulative else {}
             found.append(Frame("text", self._chunk(plan, [_choice({"role": "assistant", "content": text})], **extra)))
@@ -134,6 +134,4 @@ def usage(plan: Plan, part: float = 1.0) -> dict[str, Any] | None:
         said["prompt_cache_hit_tokens"] = used.prompt + 1
     if plan.family == "openrouter":
         said["cost"] = plan.cost_nanousd / 10**9
-    if plan.family == "perplexity":
-        said["cost"] = {"total_cost": plan.cost_nanousd / 10**9}
     return said

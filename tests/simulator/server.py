@@ -21,11 +21,13 @@ from tests.simulator.mistral_wire import MistralWire
 from tests.simulator.openai_wire import OpenAIWire
 from tests.simulator.plan import Plan, Wire
 from tests.simulator.prompt import PrefixCache, Prompt, count
+from tests.simulator.responses_wire import ResponsesWire
 from tests.simulator.script import Script
 
-OPENAI_FAMILIES = ("openai", "groq", "deepseek", "xai", "openrouter", "perplexity", "ollama", "compatible")
+OPENAI_FAMILIES = ("openai", "groq", "deepseek", "xai", "openrouter", "ollama", "compatible")
 WIRES: dict[str, Wire] = {
     **dict.fromkeys(OPENAI_FAMILIES, OpenAIWire()),
+    "perplexity": ResponsesWire(),
     "mistral": MistralWire(),
     "anthropic": AnthropicWire(),
     "gemini": GeminiWire(),
@@ -107,7 +109,7 @@ class Simulator:
         app.router.add_get("/_sim/invoice", self._show_invoice)
         post("/mistral/v1/chat/completions", self._chat)
         post("/mistral/v1/embeddings", self._embed)
-        post("/perplexity/chat/completions", self._chat)
+        post("/perplexity/v1/responses", self._chat)
         post("/{family}/v1/chat/completions", self._chat)
         post("/{family}/v1/embeddings", self._embed)
         post("/anthropic/v1/messages", self._chat)

@@ -77,7 +77,7 @@ GROQ = Subject("groq", "groq", "openai/gpt-oss-20b", "/groq/v1")
 DEEPSEEK = Subject("deepseek", "deepseek", "deepseek-v4-flash", "/deepseek/v1")
 XAI = Subject("xai", "xai", "grok-4.7", "/xai/v1")
 OPENROUTER = Subject("openrouter", "openrouter", "mistralai/mistral-small-2603", "/openrouter/v1")
-PERPLEXITY = Subject("perplexity", "perplexity", "sonar", "/perplexity")
+PERPLEXITY = Subject("perplexity", "perplexity", "perplexity/sonar", "/perplexity/v1")
 OLLAMA = Subject(
     "ollama", "ollama", "gemma3:270m", "/ollama/v1", {"dimension": "64"}, embedding_model="nomic-embed-text"
 )
@@ -104,8 +104,10 @@ ALL = (
     OLLAMA,
     COMPATIBLE,
 )
-FOUR = (GEMINI, MISTRAL, CLAUDE, OPENAI)
+EACH_WIRE = (GEMINI, MISTRAL, CLAUDE, OPENAI, PERPLEXITY)
 """One of each wire format."""
+EACH_SDK = (GEMINI, MISTRAL, CLAUDE, OPENAI)
+"""One of each client library."""
 
 EMBEDDERS = tuple(each for each in ALL if each.embedding_model)
 

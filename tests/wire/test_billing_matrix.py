@@ -19,7 +19,7 @@ from ai_server.storage.ledger_contract import ReservationState
 from shared.errors import ProviderError
 from tests.simulator.script import Script, ScriptedCall
 from tests.simulator.server import Simulator
-from tests.wire.subjects import ALL, CLAUDE, FOUR, GEMINI, OPENAI, VERTEX_AI, XAI, Subject, request_for
+from tests.wire.subjects import ALL, CLAUDE, EACH_WIRE, GEMINI, OPENAI, VERTEX_AI, XAI, Subject, request_for
 from tests.wire.till import PAYER, open_till
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -70,10 +70,8 @@ FIXTURES: dict[str, tuple[dict[str, Any], int]] = {
 def cases(subject: Subject) -> list[tuple[str, Mode, Script, GenerationRequest]]:
     found = []
     for name, (fields, characters) in FIXTURES.items():
-        if name == "cached" and subject.name == "perplexity":
-            continue
         request = request_for(subject, instructions="x" * max(characters, 20), max_output_tokens=400)
-        for mode in MODES if subject in FOUR else FEW:
+        for mode in MODES if subject in EACH_WIRE else FEW:
             script = Script(**{**fields, **mode.script})
             if subject.name == "anthropic" and mode.script.get("usage") == "missing" and not mode.stream:
                 continue

@@ -9,11 +9,11 @@ from shared.errors import ProviderCut, ProviderError, ProviderOverloaded, Provid
 from tests.simulator.script import Script
 from tests.simulator.server import Simulator
 from tests.wire.conftest import Bundles
-from tests.wire.subjects import ALL, CLAUDE, FOUR, GEMINI, KEY, MISTRAL, OPENAI, Subject, request_for, told_by
+from tests.wire.subjects import ALL, CLAUDE, EACH_WIRE, GEMINI, KEY, MISTRAL, OPENAI, Subject, request_for, told_by
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 every = pytest.mark.parametrize("subject", ALL, ids=lambda each: each.name)
-four = pytest.mark.parametrize("subject", FOUR, ids=lambda each: each.name)
+each_wire = pytest.mark.parametrize("subject", EACH_WIRE, ids=lambda each: each.name)
 
 STATUSES = [
     (400, ProviderRefused, "bad-request", False),
@@ -94,7 +94,7 @@ async def test_a_cut_stream_is_a_cut(subject: Subject, after, shared: Bundles, s
     assert (seen, error.started) == ("abcd"[:after], True)
 
 
-@four
+@each_wire
 @pytest.mark.parametrize("byte", [1, 40, 150, 151, 152, 153, 600])
 async def test_a_stream_cut_at_any_byte_is_a_cut(subject: Subject, byte, shared: Bundles, simulator: Simulator) -> None:
     script = Script(chunks=("é你👩‍👩‍👧",) * 20, cut_at_byte=byte)
@@ -103,7 +103,7 @@ async def test_a_stream_cut_at_any_byte_is_a_cut(subject: Subject, byte, shared:
     assert error.started is True
 
 
-@four
+@each_wire
 async def test_a_stall_inside_an_answer_is_bounded(subject: Subject, simulator: Simulator) -> None:
     bundle = subject.bundle(simulator, stall_s="0.3")
     assert bundle.generation is not None
@@ -118,7 +118,7 @@ async def test_a_stall_inside_an_answer_is_bounded(subject: Subject, simulator: 
     await bundle.generation.close()
 
 
-@four
+@each_wire
 async def test_silence_before_an_answer_ends_with_the_deadline(
     subject: Subject, shared: Bundles, simulator: Simulator
 ) -> None:
@@ -138,7 +138,7 @@ async def test_an_unreachable_host_did_not_begin(subject: Subject, simulator: Si
     await bundle.generation.close()
 
 
-@four
+@each_wire
 async def test_an_error_body_with_status_200_is_a_failure(
     subject: Subject, shared: Bundles, simulator: Simulator
 ) -> None:

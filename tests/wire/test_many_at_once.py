@@ -9,7 +9,7 @@ import pytest
 from ai_server.providers.contract import TextDelta
 from tests.simulator.script import Script
 from tests.simulator.server import Simulator
-from tests.wire.subjects import FOUR, Subject, request_for, told_by
+from tests.wire.subjects import EACH_SDK, Subject, request_for, told_by
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -18,7 +18,7 @@ AT_ONCE = 130
 WITHIN_S = 60.0
 
 
-@pytest.mark.parametrize("subject", FOUR, ids=lambda each: each.name)
+@pytest.mark.parametrize("subject", EACH_SDK, ids=lambda each: each.name)
 async def test_many_answers_at_once_do_not_wait_for_each_others_connections(
     subject: Subject, simulator: Simulator
 ) -> None:

@@ -1,4 +1,4 @@
-"""Generation in OpenAI's chat format."""
+"""Generation in OpenAI's formats: chat completions, or Responses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import openai
 
 from ai_server.providers.network import REQUEST_ID_HEADER, NetworkGeneration
 from ai_server.providers.openai_compatible.client import classify
-from ai_server.providers.openai_compatible.reader import ChatReader
-from ai_server.providers.openai_compatible.wire import body
+from ai_server.providers.openai_compatible.wires import WIRES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OpenAICompatibleGeneration(NetworkGeneration[openai.AsyncOpenAI]):
-    """Writes with any model that is spoken to in OpenAI's chat format."""
+    """Writes with any model that is spoken to in one of OpenAI's formats."""
 
     def __init__(self, connection: Connection) -> None:
         """Take where and as whom; nothing is opened yet."""
@@ -29,6 +28,7 @@ class OpenAICompatibleGeneration(NetworkGeneration[openai.AsyncOpenAI]):
             connection.provider, connection.row, connection.model, connection.failures(), connection.stall_s
         )
         self._connection = connection
+        self._wire = WIRES[connection.profile.wire]
 
     def connect(self) -> openai.AsyncOpenAI:
         """Make the client."""
@@ -41,17 +41,17 @@ class OpenAICompatibleGeneration(NetworkGeneration[openai.AsyncOpenAI]):
     def reader(self, request: GenerationRequest) -> Reader:
         """Read in the dialect of the profile."""
         del request
-        return ChatReader(self._connection.profile, self.failures)
+        return self._wire.reader(self._connection.profile, self.failures)
 
     def ask(self, client: openai.AsyncOpenAI, request: GenerationRequest, permit: Permit) -> Awaitable[Any]:
-        """Post to `chat/completions`, and take the answer as plain data.
+        """Post where the format says, and take the answer as plain data.
 
         The SDK's own method checks the request and builds an object for every chunk, without being sure of either:
         that is two thirds of the processor time of a call, and the reader wants plain data anyway.
         """
         return client.post(
-            "/chat/completions",
-            body=body(request, self.row, self._connection.profile),
+            self._wire.path,
+            body=self._wire.body(request, self.row, self._connection.profile),
             cast_to=object,
             options={"headers": {REQUEST_ID_HEADER: permit.reservation_id}, "timeout": request.deadline_s},
             stream=request.stream,

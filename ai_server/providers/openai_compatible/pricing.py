@@ -1,4 +1,4 @@
-"""Prices by the catalogue; OpenRouter's and Perplexity's own figure for a call is taken where they give one."""
+"""Prices by the catalogue; OpenRouter's and Perplexity's own figure for a call counts where they give one."""
 
 from __future__ import annotations
 

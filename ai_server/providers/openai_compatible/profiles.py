@@ -1,4 +1,4 @@
-"""What differs between those who speak OpenAI's chat format. A new one is a row here and its rows in the catalogue."""
+"""What differs between those who speak OpenAI's formats. A new one is a row here and its rows in the catalogue."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from ai_server.providers.contract import Thinking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+WireName = Literal["chat", "responses"]
 
 OWN_MACHINE: Final = "models there are taken as free; a paid service needs its own provider or catalogue rows"
 
@@ -24,21 +26,21 @@ class Profile:
     near_only: bool = False
     """Unnamed models are free there, so it must be on our own machine or network."""
 
+    wire: WireName = "chat"
+    """Which format it speaks: chat completions, or Responses."""
+
     cap_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     reasoning_inside: bool = True
     """Do completion tokens include reasoning tokens?"""
 
     efforts: Mapping[Thinking, str] = field(default_factory=dict)
-    """What to send as `reasoning_effort` to models that think."""
+    """What to send as effort to models that think."""
 
     effort_style: Literal["reasoning_effort", "reasoning", "thinking"] = "reasoning_effort"
-    """OpenAI's field, OpenRouter's object, or DeepSeek's switch."""
+    """In chat: OpenAI's field, OpenRouter's object, or DeepSeek's switch."""
 
     fixed_temperature: bool = False
     """Models that think refuse a temperature."""
-
-    counts_requests: bool = False
-    """Each call is one billed request."""
 
     cost_path: tuple[str, ...] = ()
     """Where in the usage the provider says what it charged, in dollars."""
@@ -47,8 +49,6 @@ class Profile:
     """Does it take a key that groups requests with a common beginning?"""
 
     extra_body: Mapping[str, object] = field(default_factory=dict)
-    stream_options: bool = True
-    """Does it want to be asked for usage in a stream?"""
 
 
 LOW_TO_HIGH: Final = {Thinking.OFF: "low", Thinking.LOW: "low", Thinking.MEDIUM: "medium", Thinking.HIGH: "high"}
@@ -81,14 +81,12 @@ PROFILES: Final[Mapping[str, Profile]] = {
         cost_path=("cost",),
         extra_body={"usage": {"include": True}},
     ),
+    # The Agent API; chat completions ended on 2026-09-27.
     "perplexity": Profile(
-        base_url="https://api.perplexity.ai",
-        cap_field="max_tokens",
-        counts_requests=True,
+        base_url="https://api.perplexity.ai/v1",
+        wire="responses",
         cost_path=("cost", "total_cost"),
-        # Our answers come from the organisation's documents, and searches have no price in the catalogue.
-        extra_body={"disable_search": True},
-        stream_options=False,
+        cache_key=True,
     ),
     "ollama": Profile(base_url="http://127.0.0.1:11434/v1", key_required=False, near_only=True, cap_field="max_tokens"),
     "openai_compatible": Profile(base_url="", key_required=False, near_only=True, cap_field="max_tokens"),

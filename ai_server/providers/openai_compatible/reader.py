@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ai_server.providers.calls import is_object, texts
 from ai_server.providers.contract import FinishReason, ToolCallMade
-from ai_server.providers.openai_compatible.usage import read_usage
+from ai_server.providers.openai_compatible.usage import chat_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,7 +55,7 @@ class ChatReader:
     def usage(self) -> Usage | None:
         """Read the last usage that was said at or after the end of the answer."""
         said = self._said if self._final else None
-        return read_usage(said, self._profile, wrote=self._wrote or bool(self._calls))
+        return chat_usage(said, self._profile, wrote=self._wrote or bool(self._calls))
 
     def read(self, chunk: Any) -> Iterator[GenerationEvent]:
         """Take one chunk, or a whole answer."""
@@ -65,7 +65,7 @@ class ChatReader:
             self.service_tier = data["service_tier"]
         choices = data.get("choices") or []
         if error := data.get("error") or next((each.get("error") for each in choices if each.get("error")), None):
-            raise self._told(error)
+            raise told_inside(self._failures, error)
         for choice in choices:
             yield from self._choice(choice)
         # What was said before the end is a part of the bill, and a part is worse than none.
@@ -75,7 +75,10 @@ class ChatReader:
         """Give the calls, put together."""
         if self._calls and self.finish is FinishReason.STOP:
             self.finish = FinishReason.TOOL_CALLS
-        return [self._made(number, call) for number, call in enumerate(self._calls.values())]
+        return [
+            call_made(number, call.call_id, call.name, "".join(call.arguments))
+            for number, call in enumerate(self._calls.values())
+        ]
 
     def _note_usage(self, data: dict[str, Any]) -> bool:
         elsewhere = data.get("x_groq")
@@ -111,21 +114,30 @@ class ChatReader:
         if arguments:
             kept.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
 
-    def _made(self, number: int, call: _Fragments) -> ToolCallMade:
-        arguments = "".join(call.arguments) or "{}"
-        return ToolCallMade(
-            call_id=call.call_id or f"call_{number}",
-            name=call.name,
-            arguments_json=arguments,
-            malformed=not call.name or not is_object(arguments),
-        )
 
-    def _told(self, error: Any) -> Exception:
-        """Classify an error body that came with status 200."""
-        code = error.get("code") if isinstance(error, dict) else None
-        if isinstance(code, int) and 400 <= code < 600:  # noqa: PLR2004 - HTTP's own range
-            return self._failures.status(code, started=True)
-        return self._failures.overloaded(started=True)
+def call_made(
+    number: int, call_id: str | None, name: str | None, arguments: object, signature: str | None = None
+) -> ToolCallMade:
+    """Make a call of what an answer told of it, its `number` counted from 0. `arguments`: JSON, or what it stands for;
+    without a name it is malformed.
+    """
+    arguments = (arguments if isinstance(arguments, str) else json.dumps(arguments or {})) or "{}"
+    return ToolCallMade(
+        call_id=call_id or f"call_{number}",
+        name=name or "",
+        arguments_json=arguments,
+        signature=signature or "",
+        malformed=not name or not is_object(arguments),
+    )
+
+
+def told_inside(failures: Failures, error: object) -> Exception:
+    """Classify an error body that came with status 200: it may hold a status as its code."""
+    code = error.get("code") if isinstance(error, dict) else None
+    status = int(code) if isinstance(code, (int, str)) and str(code).isdigit() else 0
+    if 400 <= status < 600:  # noqa: PLR2004 - HTTP's own range
+        return failures.status(status, started=True)
+    return failures.overloaded(started=True)
 
 
 def _text(content: object) -> str:

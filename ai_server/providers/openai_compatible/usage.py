@@ -1,4 +1,4 @@
-"""Reads usage in every dialect of the format, into disjoint buckets."""
+"""Reads usage in every dialect of both formats, into disjoint buckets."""
 
 from __future__ import annotations
 
@@ -13,15 +13,29 @@ from shared.money import NANO_PER_USD
 from shared.usage import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ai_server.providers.openai_compatible.profiles import Profile
 
 
-def read_usage(said: object, profile: Profile, *, wrote: bool) -> Usage | None:
-    """Read a usage object; None when absent, all zero, or impossible. `wrote`: the model gave text or calls."""
+Counts = Mapping[str, object]
+
+
+def chat_usage(said: object, profile: Profile, *, wrote: bool) -> Usage | None:
+    """Read the usage of a chat answer; None when absent, all zero, or impossible. `wrote`: it gave text or calls."""
+    return _believed(said, profile, _chat, wrote=wrote)
+
+
+def responses_usage(said: object, profile: Profile, *, wrote: bool) -> Usage | None:
+    """Read the usage of a Responses answer, as `chat_usage` does."""
+    return _believed(said, profile, _responses, wrote=wrote)
+
+
+def _believed(said: object, profile: Profile, read: Callable[[Counts, Profile], Usage], *, wrote: bool) -> Usage | None:
     if not isinstance(said, Mapping):
         return None
     try:
-        usage = _usage(said, profile)
+        usage = read(said, profile)
     except NotBelievable:
         return None
     if usage.input + usage.cached_input + usage.cache_write_short == 0:
@@ -29,7 +43,7 @@ def read_usage(said: object, profile: Profile, *, wrote: bool) -> Usage | None:
     return None if wrote and usage.output + usage.reasoning == 0 else usage
 
 
-def _usage(said: Mapping[str, object], profile: Profile) -> Usage:
+def _chat(said: Counts, profile: Profile) -> Usage:
     prompt = whole(said.get("prompt_tokens"), absent=None)
     completion = whole(said.get("completion_tokens"), absent=None)
     inputs = _details(said, "prompt_tokens_details")
@@ -45,26 +59,44 @@ def _usage(said: Mapping[str, object], profile: Profile) -> Usage:
         cache_write_short=written,
         output=remainder(completion, reasoning) if profile.reasoning_inside else completion,
         reasoning=reasoning,
-        units=MappingProxyType(_units(said, profile)),
+        units=MappingProxyType(_reported(said, profile)),
     )
 
 
-def _units(said: Mapping[str, object], profile: Profile) -> dict[str, int]:
-    units = {"requests": 1} if profile.counts_requests else {}
+def _responses(said: Counts, profile: Profile) -> Usage:
+    inputs = _details(said, "input_tokens_details")
+    outputs = _details(said, "output_tokens_details")
+    cached = whole(inputs.get("cached_tokens")) or whole(inputs.get("cache_read_input_tokens"))
+    written = whole(inputs.get("cache_creation_input_tokens"))
+    reasoning = whole(outputs.get("reasoning_tokens"))
+    tools = _details(said, "tool_calls_details")
+    searches = sum(whole(_details(tools, name).get("invocation")) for name in tools)
+    return Usage(
+        input=remainder(whole(said.get("input_tokens"), absent=None), cached, written),
+        cached_input=cached,
+        cache_write_short=written,
+        output=remainder(whole(said.get("output_tokens"), absent=None), reasoning),
+        reasoning=reasoning,
+        units=MappingProxyType({**({"searches": searches} if searches else {}), **_reported(said, profile)}),
+    )
+
+
+def _reported(said: Counts, profile: Profile) -> dict[str, int]:
+    """Read what the provider says that it charged, where it says so."""
     found: object = said if profile.cost_path else None
     for name in profile.cost_path:
         found = found.get(name) if isinstance(found, Mapping) else None
-    if isinstance(found, (int, float)) and not isinstance(found, bool):
-        try:
-            dollars = Decimal(str(found))
-        except InvalidOperation as exc:
-            raise NotBelievable("a reported cost is no number") from exc
-        if not dollars.is_finite() or dollars < 0:
-            raise NotBelievable("a reported cost is no amount")
-        units[REPORTED_COST] = int((dollars * NANO_PER_USD).to_integral_value(rounding=ROUND_CEILING))
-    return units
+    if not isinstance(found, (int, float)) or isinstance(found, bool):
+        return {}
+    try:
+        dollars = Decimal(str(found))
+    except InvalidOperation as exc:
+        raise NotBelievable("a reported cost is no number") from exc
+    if not dollars.is_finite() or dollars < 0:
+        raise NotBelievable("a reported cost is no amount")
+    return {REPORTED_COST: int((dollars * NANO_PER_USD).to_integral_value(rounding=ROUND_CEILING))}
 
 
-def _details(said: Mapping[str, object], name: str) -> Mapping[str, object]:
+def _details(said: Counts, name: str) -> Counts:
     found = said.get(name)
-    return cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
+    return cast("Counts", found) if isinstance(found, Mapping) else {}

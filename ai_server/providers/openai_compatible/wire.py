@@ -28,7 +28,7 @@ def body(request: GenerationRequest, row: ModelRow, profile: Profile) -> Json:
         "stream": request.stream,
     }
     extra: Json = dict(profile.extra_body)
-    if request.stream and profile.stream_options:
+    if request.stream:
         sent["stream_options"] = {"include_usage": True}
     if request.tools:
         sent["tools"] = [
