@@ -15,6 +15,7 @@ from ai_server.answering.contract import AnswerResult, Outcome, Problem
 from ai_server.answering.journal import TurnRecord
 from ai_server.answering.turn import Ending, Turn
 from ai_server.answering.work import AnswerWork, problem_of
+from ai_server.providers.account import turn_of
 from ai_server.storage.requests_contract import RequestKey, StoredRequest
 from shared import logs
 from shared.errors import (
@@ -169,7 +170,7 @@ class TurnService:
 
     def observe(self, call: CallRecord) -> None:
         """Note a paid call under the turn that its ledger key begins with."""
-        running = self._running.get(call.key.partition("/")[0])
+        running = self._running.get(turn_of(call.key))
         if running is not None:
             running[1].record.calls.append(call)
 
@@ -301,18 +302,18 @@ class TurnService:
             return _broken(turn, work)
 
     async def _keep(self, record: TurnRecord, request: RequestKey | None, result: AnswerResult) -> None:
-        """Write the result and the journal line together; a store that cannot write costs the record, not the
-        answer, and the key then tells the truth again once it is asked for.
+        """Write the result and the journal line together, beside the settlement of the last call; a store that cannot
+        write costs the record, not the answer, and the key then tells the truth again once it is asked for.
         """
-        writes = [
-            self._store.journal.append(journal.line(record, result, self._clock.now())),
-            self.tools.chains.settled(record.turn_id),
-        ]
+        begun = [self._store.journal.append(journal.line(record, result, self._clock.now()))]
         if request is not None:
-            writes.append(self._store.requests.finish(request, encode_result(result)))
-        for outcome in await asyncio.gather(*writes, return_exceptions=True):
-            if isinstance(outcome, BaseException):
-                LOG.error("turn not recorded", turn_id=record.turn_id, exc_info=outcome)
+            begun.append(self._store.requests.finish(request, encode_result(result)))
+        for written in begun:
+            try:
+                await written
+            except Exception:
+                LOG.exception("turn not recorded", turn_id=record.turn_id)
+        await self.tools.chains.settled(record.turn_id)
 
 
 def _broken(turn: Turn, work: Work) -> AnswerResult:

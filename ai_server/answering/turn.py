@@ -46,7 +46,8 @@ class Turn:
         self._begun = False
         self._concluded = False
         self._readers = 0
-        self._moved = asyncio.Event()
+        self._moved: asyncio.Event | None = None
+        self._over = asyncio.Event()
 
     # ------------------------------------------------------------ what the work says
 
@@ -78,11 +79,13 @@ class Turn:
     def end(self, result: AnswerResult) -> None:
         """Give the result: the last event."""
         self._result = result
+        self._over.set()
         self._wake()
 
     def fail(self, error: BaseException) -> None:
         """The turn never came to be; every reader gets the error."""
         self._error = error
+        self._over.set()
         self._wake()
 
     # ------------------------------------------------------------ what readers do
@@ -116,7 +119,6 @@ class Turn:
         """
         steps = position = 0
         while True:
-            moved = self._moved
             while steps < len(self._steps):
                 steps += 1
                 yield self._steps[steps - 1]
@@ -129,22 +131,19 @@ class Turn:
             if self._result is not None:
                 yield self._result
                 return
-            if moved is self._moved:
-                await moved.wait()
+            await self._move()
 
     async def result(self) -> AnswerResult:
-        """Wait for the end.
+        """Wait for the end; nothing that is said before wakes who waits here.
 
         Raises:
             PasseurError: the turn never came to be.
         """
-        while True:
-            moved = self._moved
-            if self._error is not None:
-                raise self._error
-            if self._result is not None:
-                return self._result
-            await moved.wait()
+        await self._over.wait()
+        if self._error is not None:
+            raise self._error
+        assert self._result is not None
+        return self._result
 
     def stop(self, ending: Ending) -> bool:
         """Make the work end where it is; what was said is kept. Tells whether it was running."""
@@ -155,6 +154,13 @@ class Turn:
             self.task.cancel()
         return True
 
+    async def _move(self) -> None:
+        """Wait until something more is said."""
+        if self._moved is None:
+            self._moved = asyncio.Event()
+        await self._moved.wait()
+
     def _wake(self) -> None:
-        self._moved.set()
-        self._moved = asyncio.Event()
+        moved, self._moved = self._moved, None
+        if moved is not None:
+            moved.set()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Final
 
 from ai_server.ledger import model
 from ai_server.ledger.contract import Payer, Permit, Quote
@@ -13,15 +14,12 @@ from shared.errors import IdempotencyConflict, NotFound, NotReady, PasseurError
 from shared.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
+    from collections.abc import AsyncIterator, Callable
 
     from ai_server.ledger.model import Ending
     from ai_server.ledger.service import Ledger
-    from ai_server.storage.ledger_contract import Reservation
     from shared.clock import Clock
     from shared.usage import Usage
-
-T = TypeVar("T")
 
 RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Waits between attempts to end a call while the store cannot write; the last one repeats. A process that dies
@@ -61,7 +59,8 @@ class LedgerMeter:
         """Admit through `ledger`."""
         self._ledger = ledger
         self._clock = clock
-        self._ending: set[asyncio.Task[Any]] = set()
+        self._waiting = 0
+        self._ending: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def call(self, key: str, payer: Payer, quote: Quote) -> AsyncIterator[OneCall]:
@@ -80,58 +79,69 @@ class LedgerMeter:
         return await self._ledger.lowered_cap(payer, ceiling_of, asked=asked, least=least)
 
     async def drain(self, timeout_s: float) -> int:
-        """Wait for calls that are being ended; tells how many are left, to be held at the next start."""
+        """Wait for calls that are ended behind their callers; tells how many are left, to be held at the next start."""
         if self._ending:
             await asyncio.wait(set(self._ending), timeout=timeout_s)
         return len(self._ending)
 
     async def _admit(self, key: str, payer: Payer, quote: Quote) -> Permit:
-        if len(self._ending) >= MAX_ENDING:
+        if self._waiting + len(self._ending) >= MAX_ENDING:
             raise NotReady("Too many calls wait to be admitted or settled: try again in a moment.")
         reservation_id = new_id(self._clock.now())
-        admission = self._spawn(self._ledger.reserve(key, payer, quote, reservation_id))
+        self._waiting += 1
         try:
-            reservation: Reservation = await asyncio.shield(admission)
+            reservation = await self._ledger.reserve(key, payer, quote, reservation_id)
         except (asyncio.CancelledError, NotReady):
-            self._spawn(self._undo(admission, reservation_id))
+            # What was asked may be written all the same, for a caller who never gets leave to start.
+            self._see_through(reservation_id, model.Ending(None, estimated=False, usage=None))
             raise
+        finally:
+            self._waiting -= 1
         if reservation.new.reservation_id != reservation_id:
             raise IdempotencyConflict(f"The key {key} already paid for a call: it does not pay for another.")
         return Permit(reservation_id, key, quote)
 
-    async def _undo(self, admission: asyncio.Task[Reservation], reservation_id: str) -> None:
-        """Void what may have been written for a caller who never got leave to start."""
-        await asyncio.wait({admission})
-        if not admission.cancelled() and isinstance(admission.exception(), (NotReady, type(None))):
-            await self._end(reservation_id, model.Ending(None, estimated=False, usage=None))
-
     async def _close(self, call: OneCall) -> None:
-        """End the call in a task of its own, so that a cancelled caller cannot stop it. A store that cannot write
-        is tried again behind the caller's back: the work is done, and its answer must not be lost for that.
+        """End the call. A caller who is cancelled meanwhile cannot stop it, and a store that cannot write is tried
+        again behind the caller's back: the work is done, and its answer must not be lost for that.
         """
-        first_try: asyncio.Event = asyncio.Event()
-        self._spawn(self._end(call.permit.reservation_id, call.ending, first_try))
-        await first_try.wait()
+        reservation_id, ending = call.permit.reservation_id, call.ending
+        self._waiting += 1
+        try:
+            ended = await self._ended(reservation_id, ending)
+        except asyncio.CancelledError:
+            self._see_through(reservation_id, ending)
+            raise
+        finally:
+            self._waiting -= 1
+        if not ended:
+            self._see_through(reservation_id, ending, tried=True)
 
-    async def _end(self, reservation_id: str, ending: Ending, tried: asyncio.Event | None = None) -> None:
-        attempt = 0
-        while True:
-            try:
-                await self._resolve(reservation_id, ending)
-            except NotReady as error:
-                log.warning("settlement waits for the store", reservation_id=reservation_id, reason=error.message)
-            except NotFound:
-                return  # only after an admission that was never written
-            except PasseurError:
-                log.exception("settlement refused", reservation_id=reservation_id)
+    def _see_through(self, reservation_id: str, ending: Ending, *, tried: bool = False) -> None:
+        """End a call in a task of its own, however often the store must be asked; `tried`: it was asked once."""
+        task = asyncio.create_task(self._end(reservation_id, ending, tried=tried))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _end(self, reservation_id: str, ending: Ending, *, tried: bool) -> None:
+        for wait in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
+            if not tried and await self._ended(reservation_id, ending):
                 return
-            else:
-                return
-            finally:
-                if tried is not None:
-                    tried.set()
-            await self._clock.sleep(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
-            attempt += 1
+            tried = False
+            await self._clock.sleep(wait)
+
+    async def _ended(self, reservation_id: str, ending: Ending) -> bool:
+        """Ask the store once to end a call; False: it cannot write now."""
+        try:
+            await self._resolve(reservation_id, ending)
+        except NotReady as error:
+            log.warning("settlement waits for the store", reservation_id=reservation_id, reason=error.message)
+            return False
+        except NotFound:
+            return True  # only after an admission that was never written
+        except PasseurError:
+            log.exception("settlement refused", reservation_id=reservation_id)
+        return True
 
     async def _resolve(self, reservation_id: str, ending: Ending) -> None:
         if ending.cost_nanousd is None:
@@ -140,9 +150,3 @@ class LedgerMeter:
             await self._ledger.settle(
                 reservation_id, ending.cost_nanousd, estimated=ending.estimated, usage=ending.usage
             )
-
-    def _spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
-        task = asyncio.create_task(work)
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-        return task

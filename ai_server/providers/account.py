@@ -30,6 +30,11 @@ class CallRecord:
     """The output cap that the call was made with, where a budget had no room for the asked one."""
 
 
+def turn_of(key: str) -> str:
+    """Name the turn, or other work, whose call a ledger key pays: what stands before the first slash."""
+    return key.partition("/")[0]
+
+
 class Account:
     """What one call said about its cost, told to the ledger and to the observer alike."""
 

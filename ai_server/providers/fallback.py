@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ai_server.providers.breaker import Breaker, BreakerState
 from ai_server.providers.contract import Finished, FinishReason, TextDelta, ToolCallMade
 from ai_server.providers.metered import MeteredGenerator
-from ai_server.providers.patience import FOR_AN_ANSWER, Tries
+from ai_server.providers.patience import AT_ONCE, FOR_AN_ANSWER, Tries
 from ai_server.providers.registry import EMBEDDED, LAST_RESORT
 from shared import logs
 from shared.errors import BudgetExhausted, InputTooLarge, ProviderCut, ProviderError
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 LOG = logs.logger(__name__)
 LONGEST_CHAIN: Final = 8
+VISIBLE: Final = (TextDelta, ToolCallMade)
+"""Events after which no other model may take over."""
+
+ALL_THOUGHT: Final = "token_limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +88,12 @@ class Chain:
                 continue
             yield Chosen(link, last and number > 0, tuple(passed_over))
             visible = False
+            patience = self._patience if number == len(self.links) - 2 else AT_ONCE
             try:
-                patient = number == len(self.links) - 2
-                own = _Call(build(link), f"{key}/{number}", payer, operation)
-                events = self._tried(link, own) if patient else own.made_by(link, 1)
-                async with aclosing(_watched(link, events)) as watched:
-                    async for event in watched:
-                        visible = visible or isinstance(event, (TextDelta, ToolCallMade))
+                call = _Call(build(link), f"{key}/{number}", payer, operation)
+                async with aclosing(self._round(link, call, patience)) as events:
+                    async for event in events:
+                        visible = visible or isinstance(event, VISIBLE)
                         yield event
             except (BudgetExhausted, InputTooLarge, ProviderError) as error:
                 if visible or last:
@@ -100,19 +103,26 @@ class Chain:
             else:
                 return
 
-    async def _tried(self, link: Link, call: _Call) -> AsyncGenerator[GenerationEvent, None]:
-        """Stream from one link, again where a passing failure came before anything began."""
-        tries = Tries(self._patience, self._clock)
-        for number in range(1, self._patience.tries + 1):
-            try:
-                async with aclosing(call.made_by(link, number)) as events:
-                    async for event in events:
-                        yield event
-            except ProviderError as error:
-                if not await tries.again_after(error):
-                    raise
-            else:
-                return
+    async def _round(self, link: Link, call: _Call, patience: Patience) -> AsyncGenerator[GenerationEvent, None]:
+        """Stream from one link, again where a passing failure came before anything began, and tell its breaker how it
+        went. A round cut at its limit before any text is a failure of that link: thinking ate the answer
+        (github.com/googleapis/python-genai/issues/1011).
+        """
+        tries, said = Tries(patience, self._clock), False
+        with _told(link.breaker):
+            for number in range(1, patience.tries + 1):
+                try:
+                    async with aclosing(call.made_by(link, number)) as events:
+                        async for event in events:
+                            said = said or isinstance(event, VISIBLE)
+                            if isinstance(event, Finished) and event.reason is FinishReason.LENGTH and not said:
+                                raise _all_thought(link)
+                            yield event
+                except ProviderError as error:
+                    if not await tries.again_after(error):
+                        raise
+                else:
+                    return
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,35 +140,27 @@ class _Call:
         return link.generator.generate(self.request, key=key, payer=self.payer, operation=self.operation)
 
 
-async def _watched(link: Link, events: AsyncGenerator[GenerationEvent, None]) -> AsyncGenerator[GenerationEvent, None]:
-    """Pass a round on, telling the breaker how it went. A round cut at its limit before any text is a failure of
-    that link: thinking ate the answer (github.com/googleapis/python-genai/issues/1011).
-    """
-    said = told = False
+@contextmanager
+def _told(breaker: Breaker) -> Iterator[None]:
+    """Tell a breaker how a round went."""
     try:
-        async for event in events:
-            said = said or isinstance(event, (TextDelta, ToolCallMade))
-            if isinstance(event, Finished) and event.reason is FinishReason.LENGTH and not said:
-                raise ProviderCut(
-                    link.choice.provider,
-                    "the output limit was reached before any text: ask for a larger one",
-                    started=True,
-                    error_class="token_limit",
-                )
-            yield event
-        link.breaker.succeeded()
-        told = True
+        yield
     except ProviderError as error:
-        told = True
-        if error.error_class == "token_limit":
-            link.breaker.abandoned()
+        if error.error_class == ALL_THOUGHT:
+            breaker.abandoned()
         else:
-            link.breaker.failed(error)
+            breaker.failed(error)
         raise
-    finally:
-        if not told:
-            link.breaker.abandoned()
-        await events.aclose()
+    except BaseException:
+        breaker.abandoned()
+        raise
+    else:
+        breaker.succeeded()
+
+
+def _all_thought(link: Link) -> ProviderCut:
+    words = "the output limit was reached before any text: ask for a larger one"
+    return ProviderCut(link.choice.provider, words, started=True, error_class=ALL_THOUGHT)
 
 
 class Chains:
@@ -204,7 +206,7 @@ class Chains:
     async def settled(self, turn_id: str) -> None:
         """Wait until the calls of a turn are settled durably."""
         for each in self._links.values():
-            await each.generator.settled(f"{turn_id}/")
+            await each.generator.settled(turn_id)
 
     async def settle_all(self, timeout_s: float) -> int:
         """Wait for calls whose readers left; tells how many did not end in time."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ai_server.ledger.contract import Quote
-from ai_server.providers.account import Account
+from ai_server.providers.account import Account, turn_of
 from ai_server.providers.contract import Finished, UsageReport
 from shared import logs
 from shared.errors import InputTooLarge, NotReady, ProviderError
@@ -63,7 +63,7 @@ class MeteredGenerator:
         self._meter = meter
         self._clock = clock
         self._observe = observe
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[str, set[asyncio.Task[None]]] = {}
 
     async def generate(
         self, request: GenerationRequest, *, key: str, payer: Payer, operation: str
@@ -78,8 +78,7 @@ class MeteredGenerator:
         request, quote, lowered = await self._fitted(request, operation, payer)
         flight = _Flight()
         task = asyncio.create_task(self._fly(flight, request, key, payer, quote, lowered), name=f"call {key}")
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._running.setdefault(turn_of(key), set()).add(task)
         try:
             while (event := await flight.next()) is not None:
                 yield event
@@ -88,17 +87,18 @@ class MeteredGenerator:
                 flight.leave()
                 await asyncio.wait({task}, timeout=CLOSE_SECONDS)
 
-    async def settled(self, prefix: str) -> None:
-        """Wait until every call whose key begins with `prefix` was settled, at most `CLOSE_SECONDS`."""
-        calls = {each for each in self._running if each.get_name().startswith(f"call {prefix}")}
+    async def settled(self, turn_id: str) -> None:
+        """Wait until every call of a turn was settled, at most `CLOSE_SECONDS`."""
+        calls = self._running.get(turn_id)
         if calls:
-            await asyncio.wait(calls, timeout=CLOSE_SECONDS)
+            await asyncio.wait(set(calls), timeout=CLOSE_SECONDS)
 
     async def settle_all(self, timeout_s: float) -> int:
         """Wait for calls whose readers left; tells how many did not end in time."""
-        if not self._running:
+        running = set().union(*self._running.values())
+        if not running:
             return 0
-        _, pending = await asyncio.wait(set(self._running), timeout=timeout_s)
+        _, pending = await asyncio.wait(running, timeout=timeout_s)
         return len(pending)
 
     async def _fitted(
@@ -163,6 +163,16 @@ class MeteredGenerator:
         except asyncio.CancelledError:
             flight.end(NotReady("The server is stopping."))
             raise
+        finally:
+            self._landed(key)
+
+    def _landed(self, key: str) -> None:
+        """Forget the call, which the running task made."""
+        turn_id = turn_of(key)
+        calls = self._running[turn_id]
+        calls.discard(asyncio.current_task())
+        if not calls:
+            del self._running[turn_id]
 
     async def _read(self, flight: _Flight, request: GenerationRequest, call: MeteredCall, account: Account) -> None:
         events = self.provider.generate(request, call.permit)

@@ -41,6 +41,9 @@ class Patience:
         return (1 + SPREAD) * self.first_s * (2 ** (self.tries - 1) - 1)
 
 
+AT_ONCE: Final = Patience(1, 0.0)
+"""Another model can answer now, so nobody waits."""
+
 FOR_AN_ANSWER: Final = Patience(3, 0.25)
 """Somebody waits, and only quoting stands behind this model: at most 1.2 s."""
 

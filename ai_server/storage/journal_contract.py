@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from datetime import datetime
 
 
@@ -25,8 +26,8 @@ class JournalLine:
 class JournalStore(Protocol):
     """One line a turn, append-only."""
 
-    async def append(self, line: JournalLine) -> None:
-        """Write the line; the same turn id again changes nothing."""
+    def append(self, line: JournalLine) -> Awaitable[None]:
+        """Begin to write the line, and tell when it is durable; the same turn id again changes nothing."""
         ...
 
     async def line(self, project_id: str, *, turn_id: str = "", client: str = "", key: str = "") -> JournalLine | None:

@@ -132,7 +132,10 @@ class LedgerCounts:
 
 
 class LedgerStore(Protocol):
-    """Append-only money entries. Raises the domain errors of `shared.errors`, mapped from constraints."""
+    """Append-only money entries. Raises the domain errors of `shared.errors`, mapped from constraints.
+
+    What was asked is carried out in the order of asking, also when its caller is cancelled while it waits.
+    """
 
     async def reserve(self, new: NewReservation, defaults: Sequence[Budget]) -> Reservation:
         """Check every window and write the hold, in one transaction; budgets in `defaults` are created if missing.

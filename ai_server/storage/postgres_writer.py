@@ -84,15 +84,16 @@ class PostgresWriter:
             self._connection = self._connection or await connect(self._dsn, self._instance)
             self._task = asyncio.create_task(self._work(), name="state-store")
 
-    async def run(self, program: Callable[[], Program[T]]) -> T:
-        """Run a program to its end and commit it, whatever becomes of the caller."""
-        if self._task is None:
-            raise NotReady("The state store is not open.")
-        if self._queue.qsize() >= MAX_QUEUED:
-            raise NotReady("The state store has too much waiting: try again in a moment.")
+    def run(self, program: Callable[[], Program[T]]) -> asyncio.Future[T]:
+        """Begin a program, to be run to its end and committed whatever becomes of the caller."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait(Operation(program, future))
-        return await future
+        if self._task is None:
+            future.set_exception(NotReady("The state store is not open."))
+        elif self._queue.qsize() >= MAX_QUEUED:
+            future.set_exception(NotReady("The state store has too much waiting: try again in a moment."))
+        else:
+            self._queue.put_nowait(Operation(program, future))
+        return future
 
     async def stop(self) -> None:
         """Finish what is queued, then close."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Awaitable, Collection, Sequence
     from datetime import datetime
 
 
@@ -41,8 +41,8 @@ class RequestStore(Protocol):
         """
         ...
 
-    async def finish(self, key: RequestKey, result: bytes) -> None:
-        """Store the result, once; later calls change nothing."""
+    def finish(self, key: RequestKey, result: bytes) -> Awaitable[None]:
+        """Begin to store the result, once, and tell when it is durable; later calls change nothing."""
         ...
 
     async def find(self, key: RequestKey) -> StoredRequest | None:

@@ -1,9 +1,9 @@
 """The one thread that owns the SQLite connection.
 
-Whatever is queued when it wakes becomes one transaction and one sync (group commit, no timer). When one of a group
-fails, the group is run again with each operation in its own savepoint, so that a failure undoes itself alone. The
-thread never asks whether the caller still waits:
-a cancelled caller's operation completes, and no transaction stays open.
+What is begun in one round of the loop is handed over together, and whatever is queued when the thread wakes becomes one
+transaction and one sync (group commit, no timer). When one of a group fails, the group is run again with each operation
+in its own savepoint, so that a failure undoes itself alone. The thread never asks whether the caller still waits: a
+cancelled caller's operation completes, and no transaction stays open.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import asyncio
 import queue
 import sqlite3
 import threading
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -38,7 +39,6 @@ class Operation:
     """A program with the caller who waits for it."""
 
     program: Callable[[], Program[Any]]
-    loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
     outcome: Any = None
     error: BaseException | None = None
@@ -61,7 +61,10 @@ class SqliteWriter:
         self._path = path
         self._tuning = tuning
         self._queries = queries("sqlite")
-        self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
+        self._begun: list[Operation] = []
+        self._untold = 0
+        self._queue: queue.SimpleQueue[list[Operation] | None] = queue.SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._connection: sqlite3.Connection | None = None
         self._thread: threading.Thread | None = None
         self.batches = 0
@@ -74,53 +77,63 @@ class SqliteWriter:
             NotReady: it cannot be opened; `start` may be called again.
         """
         if self._thread is None:
+            self._loop = asyncio.get_running_loop()
             self._thread = threading.Thread(target=self._work, name="state-store", daemon=True)
             self._thread.start()
         await self.run(_nothing)
 
-    async def run(self, program: Callable[[], Program[T]]) -> T:
-        """Run a program to its end and commit it, whatever becomes of the caller."""
-        if self._thread is None:
-            raise NotReady("The state store is not open.")
-        if self._queue.qsize() >= MAX_QUEUED:
-            raise NotReady("The state store has too much waiting: try again in a moment.")
+    def run(self, program: Callable[[], Program[T]]) -> asyncio.Future[T]:
+        """Begin a program, to be run to its end and committed whatever becomes of the caller; called on the loop that
+        started the writer.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._queue.put(Operation(program, loop, future))
-        return await future
+        if self._thread is None:
+            future.set_exception(NotReady("The state store is not open."))
+        elif self._untold >= MAX_QUEUED:
+            future.set_exception(NotReady("The state store has too much waiting: try again in a moment."))
+        else:
+            self._untold += 1
+            self._begun.append(Operation(program, future))
+            if len(self._begun) == 1:
+                loop.call_soon(self._hand_over)
+        return future
+
+    def _hand_over(self) -> None:
+        """Give the thread everything that was begun in this round of the loop."""
+        if self._begun:
+            self._queue.put(self._begun)
+            self._begun = []
 
     async def stop(self) -> None:
         """Finish what is queued, then close."""
         thread, self._thread = self._thread, None
         if thread is not None:
+            self._hand_over()
             self._queue.put(None)
             await asyncio.to_thread(thread.join)
 
     def _work(self) -> None:
-        while True:
-            batch, last = self._next_batch()
+        waiting: deque[Operation] = deque()
+        last = False
+        while waiting or not last:
+            last = last or self._take(waiting)
+            batch = [waiting.popleft() for _ in range(min(len(waiting), self._tuning.max_batch))]
             if batch:
                 self._commit(batch)
                 self._tell(batch)
-            if last:
-                break
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _next_batch(self) -> tuple[list[Operation], bool]:
-        """Wait for one operation, then take what is queued already."""
-        batch: list[Operation] = []
-        item = self._queue.get()
-        while item is not None:
-            batch.append(item)
-            if len(batch) >= self._tuning.max_batch:
-                return batch, False
-            try:
-                item = self._queue.get_nowait()
-            except queue.Empty:
-                return batch, False
-        return batch, True
+    def _take(self, waiting: deque[Operation]) -> bool:
+        """Wait until there is something to do, then take what is queued already; True: nothing more will come."""
+        while not waiting or not self._queue.empty():
+            given = self._queue.get()
+            if given is None:
+                return True
+            waiting.extend(given)
+        return False
 
     def _commit(self, batch: Sequence[Operation]) -> None:
         """Run a batch in one transaction; on a fault of the database nobody in it is told «done»."""
@@ -185,16 +198,17 @@ class SqliteWriter:
             except sqlite3.Error:
                 return
 
-    @staticmethod
-    def _tell(batch: Sequence[Operation]) -> None:
-        by_loop: dict[asyncio.AbstractEventLoop, list[Operation]] = {}
+    def _tell(self, batch: Sequence[Operation]) -> None:
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(self._tell_all, batch)
+        except RuntimeError:  # the loop was closed: its callers are gone
+            return
+
+    def _tell_all(self, batch: Sequence[Operation]) -> None:
+        self._untold -= len(batch)
         for operation in batch:
-            by_loop.setdefault(operation.loop, []).append(operation)
-        for loop, operations in by_loop.items():
-            try:
-                loop.call_soon_threadsafe(_tell_all, operations)
-            except RuntimeError:  # the loop was closed: its callers are gone
-                continue
+            operation.tell()
 
 
 def _is_fault(error: Exception) -> bool:
@@ -202,11 +216,6 @@ def _is_fault(error: Exception) -> bool:
     if operation_error(error) is not None:
         return False
     return isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.ProgrammingError)
-
-
-def _tell_all(operations: Sequence[Operation]) -> None:
-    for operation in operations:
-        operation.tell()
 
 
 def _nothing() -> Program[None]:

@@ -7,7 +7,7 @@ any database driver. SQLite's writer thread and PostgreSQL's connection each run
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -43,10 +43,11 @@ class Numbered:
 class Runner(Protocol):
     """Runs a program in one durable transaction of its own; what failed leaves nothing behind."""
 
-    async def run(self, program: Callable[[], Program[T]]) -> T:
-        """Run to the end and commit, whatever becomes of the caller.
+    def run(self, program: Callable[[], Program[T]]) -> Awaitable[T]:
+        """Begin to run it, to the end and to the commit whatever becomes of the caller; programs of the ledger are run
+        in the order in which they were begun. What is returned need not be awaited at once.
 
-        Raises:
+        Raises (when awaited):
             PasseurError: what the program raised, or NotReady when the database cannot do it.
         """
         ...

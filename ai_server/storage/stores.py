@@ -11,7 +11,7 @@ from ai_server.storage.statements import Statement
 from shared.errors import InvalidRequest, PasseurError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Awaitable, Collection, Mapping, Sequence
     from datetime import datetime
 
     from ai_server.storage.index_contract import DocumentRow, IndexRow
@@ -119,9 +119,9 @@ class ProgramRequests:
         """Take a key, or tell who has it."""
         return await self._runner.run(lambda: other_programs.claim(request, self._instance))
 
-    async def finish(self, key: RequestKey, result: bytes) -> None:
-        """Store a result, once."""
-        await self._runner.run(lambda: other_programs.finish(key, result))
+    def finish(self, key: RequestKey, result: bytes) -> Awaitable[None]:
+        """Begin to store a result, once."""
+        return self._runner.run(lambda: other_programs.finish(key, result))
 
     async def find(self, key: RequestKey) -> StoredRequest | None:
         """Look a request up."""
@@ -145,9 +145,9 @@ class ProgramJournal:
         """Keep the runner."""
         self._runner = runner
 
-    async def append(self, line: JournalLine) -> None:
-        """Write a turn's line, once."""
-        await self._runner.run(lambda: other_programs.append_line(line))
+    def append(self, line: JournalLine) -> Awaitable[None]:
+        """Begin to write a turn's line, once."""
+        return self._runner.run(lambda: other_programs.append_line(line))
 
     async def line(self, project_id: str, *, turn_id: str = "", client: str = "", key: str = "") -> JournalLine | None:
         """Find a turn's line."""

@@ -70,7 +70,7 @@ async def read(generator, cap=1000):
     try:
         return [each async for each in generator.generate(request(cap), key="t/1/0", payer=PAYER, operation="answer")]
     finally:
-        await generator.settled("t/")
+        await generator.settled("t")
 
 
 async def test_a_call_settles_at_what_its_last_usage_costs():

@@ -131,22 +131,34 @@ async def test_a_cancelled_body_is_settled(meter, store):
 
 
 class SlowLedger:
-    """Lets the next write through only when told; then it is applied although nobody may wait any more."""
+    """Lets writes through only when told, in the order in which they came, although nobody may wait any more."""
 
     def __init__(self, inner):
         self._inner = inner
+        self._last = None
         self.gate = asyncio.Event()
 
     def __getattr__(self, name):
         return getattr(self._inner, name)
 
+    async def _written(self, write):
+        async def let_through(before):
+            if before is not None:
+                await asyncio.wait({before})
+            await self.gate.wait()
+            return await write
+
+        self._last = asyncio.create_task(let_through(self._last))
+        return await asyncio.shield(self._last)
+
     async def reserve(self, new, defaults):
-        await self.gate.wait()
-        return await self._inner.reserve(new, defaults)
+        return await self._written(self._inner.reserve(new, defaults))
 
     async def settle(self, reservation_id, settlement):
-        await self.gate.wait()
-        return await self._inner.settle(reservation_id, settlement)
+        return await self._written(self._inner.settle(reservation_id, settlement))
+
+    async def void(self, reservation_id, reason, at):
+        return await self._written(self._inner.void(reservation_id, reason, at))
 
 
 @pytest.fixture
@@ -254,6 +266,7 @@ async def test_too_many_unsettled_calls_close_the_door(meter, store, clock, monk
     with pytest.raises(NotReady, match="Too many calls"):
         async with meter.call("t/2/1", PAYER, QUOTE):
             pytest.fail("the body must not run")
+    await settle_down()
     store.ledger.broken = ""
     clock.advance(1)
     assert await meter.drain(5) == 0
