@@ -62,6 +62,9 @@ was taken as httpx's ConnectTimeout (openai 3.57, `_vendor/httpx_aiohttp/transpo
 SILENT: Final = frozenset({"TimeoutException", "TimeoutError", "APITimeoutError"})
 """Names of exceptions that mean that no answer came in time."""
 
+SPENT: Final = frozenset({401, 429})
+"""Statuses by which an account without credit is told, OpenAI's 429 and Perplexity's 401, with one of these words."""
+
 QUOTA_WORDS: Final = ("insufficient_quota", "insufficient_balance", "billing_hard_limit", "insufficient credits")
 SAID_ALOUD: Final = frozenset({"bad-request", "unknown-model", "too-large", "policy"})
 """Classes whose foreign text is worth repeating; those about credentials never are."""
@@ -130,7 +133,7 @@ class Failures:
         `started` true: the status came inside a stream that had begun, so work may be billed whatever it is.
         """
         lowered = text.casefold()
-        if status == 429 and any(word in lowered for word in QUOTA_WORDS):  # noqa: PLR2004 - HTTP's own number
+        if status in SPENT and any(word in lowered for word in QUOTA_WORDS):
             status = 402
         if status in REFUSED:
             error_class, remedy = REFUSED[status]

@@ -83,6 +83,9 @@ def test_a_used_up_quota_is_no_rate_limit() -> None:
     failures = Failures("p")
     assert failures.status(429, "rate").error_class == "rate"
     assert failures.status(429, "code: insufficient_quota").error_class == "quota"
+    # Perplexity's answer, as several reports of 2026 have it.
+    spent = failures.status(401, "401 insufficient_quota You exceeded your current quota")
+    assert (spent.error_class, failures.status(401, "401 bad key").error_class) == ("quota", "credentials")
 
 
 def test_an_unknown_status_is_refused_with_the_remedy() -> None:
