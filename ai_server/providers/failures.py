@@ -158,7 +158,7 @@ class Failures:
             return self.unreachable()
         if names & SILENT and not names & {"ServerDisconnectedError", "ClientConnectionResetError"}:
             return self.stalled() if begun else self.timeout(started=True)
-        if names & {"ValidationError", "ResponseValidationError", "JSONDecodeError", "TooLong"}:
+        if names & {"ValidationError", "ResponseValidationError", "APIResponseValidationError", "JSONDecodeError"}:
             return self.malformed()
         return self.cut() if begun else self.cut("the connection closed before it answered")
 

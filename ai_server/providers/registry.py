@@ -100,6 +100,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
             factory="ai_server.providers.openai_compatible.factory:build",
             options=(*NETWORK, "dimension"),
             secrets=("api_key",),
+            extra="openai",
         ),
     ),
 }

@@ -1,11 +1,12 @@
-"""Where and as whom a model is called, and what the failures of the client mean."""
+"""The SDK's client, as we want it: no retries, no redirects, on aiohttp; and what its exceptions mean."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ai_server.providers.openai_compatible.http import ErrorEvent, JsonClient, Refusal
+import openai
+
 from ai_server.providers.options import failures_of
 
 if TYPE_CHECKING:
@@ -29,9 +30,14 @@ class Connection:
     api_key: SecretStr
     stall_s: float
 
-    def client(self) -> JsonClient:
+    def client(self) -> openai.AsyncOpenAI:
         """Make a client; no network."""
-        return JsonClient(self.base_url, self.api_key)
+        return openai.AsyncOpenAI(
+            api_key=self.api_key.get_secret_value() or "none",
+            base_url=self.base_url,
+            max_retries=0,
+            http_client=openai.DefaultAioHttpClient(follow_redirects=False),
+        )
 
     def failures(self) -> Failures:
         """Make the errors of this provider."""
@@ -39,12 +45,19 @@ class Connection:
 
 
 def classify(failures: Failures, exc: Exception, *, begun: bool) -> ProviderError:
-    """Turn what the client raised into ours."""
-    if isinstance(exc, Refusal):
-        words = " ".join(str(exc.said[name]) for name in ("code", "type", "message") if exc.said.get(name))
-        return failures.status(exc.status, words, started=begun)
-    if isinstance(exc, ErrorEvent):
-        code = exc.said.get("code")  # some give an HTTP status
+    """Turn what the SDK raised into ours."""
+    if isinstance(exc, openai.APIStatusError):
+        return failures.status(exc.status_code, _words(exc), started=begun)
+    if isinstance(exc, openai.APIConnectionError):
+        return failures.transport(exc, begun=begun)
+    if isinstance(exc, openai.APIError) and not isinstance(exc, openai.APIResponseValidationError):
+        # An error event inside a stream: the body may hold a status as its code.
+        code = exc.body.get("code") if isinstance(exc.body, dict) else None
         status = int(code) if isinstance(code, (int, str)) and str(code).isdigit() else 0
         return failures.status(status, started=True) if status >= 400 else failures.overloaded(started=True)  # noqa: PLR2004 - HTTP's own number
     return failures.transport(exc, begun=begun)
+
+
+def _words(exc: openai.APIStatusError) -> str:
+    body = exc.body if isinstance(exc.body, dict) else {}
+    return " ".join(str(body[name]) for name in ("code", "type", "message") if body.get(name))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
+import openai
+
 from ai_server.providers.contract import Embeddings
 from ai_server.providers.counts import embedding_usage
 from ai_server.providers.network import EMBED_DEADLINE_S, REQUEST_ID_HEADER, Networked
 from ai_server.providers.openai_compatible.client import classify
-from ai_server.providers.openai_compatible.http import JsonClient
 from ai_server.providers.vectors import unit_vectors
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 MAX_BATCH: Final = 256
 
 
-class OpenAICompatibleEmbedding(Networked[JsonClient]):
+class OpenAICompatibleEmbedding(Networked[openai.AsyncOpenAI]):
     """Embeds with any model that is spoken to in OpenAI's format."""
 
     def __init__(self, connection: Connection, dimension: int) -> None:
@@ -50,29 +51,27 @@ class OpenAICompatibleEmbedding(Networked[JsonClient]):
         """Embed; questions and documents alike."""
         del kind
         client = await self.client()
-        asked = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         answer = await self.call(EMBED_DEADLINE_S).whole(
-            client.post("/embeddings", asked, {REQUEST_ID_HEADER: permit.reservation_id})
+            client.embeddings.create(
+                model=self._model,
+                input=list(texts),
+                encoding_format="float",
+                timeout=EMBED_DEADLINE_S,
+                extra_headers={REQUEST_ID_HEADER: permit.reservation_id},
+            )
         )
-        try:
-            rows = [each["embedding"] for each in sorted(answer["data"] or [], key=lambda each: each["index"])]
-            vectors = unit_vectors(rows, len(texts), self._dimension, self.failures)
-            usage = embedding_usage((answer.get("usage") or {}).get("prompt_tokens"))
-        except (AttributeError, TypeError, ValueError, LookupError) as exc:
-            # Plain data may have any shape.
-            cause = self.failures.foreign(exc)
-        else:
-            return Embeddings(vectors, usage)
-        raise self.failures.malformed() from cause
+        rows = [each.embedding for each in sorted(answer.data or [], key=lambda each: each.index)]
+        vectors = unit_vectors(rows, len(texts), self._dimension, self.failures)
+        return Embeddings(vectors, embedding_usage(getattr(answer.usage, "prompt_tokens", None)))
 
-    def connect(self) -> JsonClient:
+    def connect(self) -> openai.AsyncOpenAI:
         """Make the client."""
         return self._connection.client()
 
-    async def disconnect(self, client: JsonClient) -> None:
+    async def disconnect(self, client: openai.AsyncOpenAI) -> None:
         """Close the client."""
         await client.close()
 
     def classify(self, exc: Exception, begun: bool) -> Exception:  # noqa: FBT001 - the shape that Call asks for
-        """Classify by what the client raises."""
+        """Classify by the SDK's classes."""
         return classify(self.failures, exc, begun=begun)

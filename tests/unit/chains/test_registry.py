@@ -64,7 +64,7 @@ def test_a_metered_model_without_an_amount_is_refused():
 
 
 def test_a_missing_extra_is_told_with_the_command_that_installs_it(monkeypatch):
-    entry = Entry(factory="no_such_package.factory:build", extra="anthropic")
+    entry = Entry(factory="no_such_package.factory:build", extra="openai")
     monkeypatch.setattr(registry, "ENTRIES", {**registry.ENTRIES, "made": entry})
-    with pytest.raises(SettingsError, match=r"pip install 'passeur\[anthropic\]'"):
+    with pytest.raises(SettingsError, match=r"pip install 'passeur\[openai\]'"):
         build(ModelChoice("made", "m"))
