@@ -44,6 +44,8 @@ LOADERS_VERSION: Final = "3"
 """Changes when a loader would read the same file otherwise."""
 _TRUE: Final = frozenset({"true", "yes", "on", "1"})
 _TITLE_LIMIT: Final = 300
+_FAULT_LIMIT: Final = 200
+"""Most characters that are told of what a reader stumbled over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,10 @@ def load(name: str, data: bytes) -> Loaded:
         return getattr(import_module(f"ai_server.knowledge.loaders.{module}"), function)(data)
     except ModuleNotFoundError as exc:
         raise Rejected(f"`{exc.name}` is needed to read it: pip install 'passeur[documents]'") from exc
+    except (Rejected, MemoryError):
+        raise
+    except Exception as exc:  # The boundary to readers of files that anybody wrote: one of them must not end a sync.
+        raise Rejected(f"it cannot be read: {type(exc).__name__}: {str(exc)[:_FAULT_LIMIT]}") from exc
 
 
 def name_for(name: str, mime_type: str) -> str:

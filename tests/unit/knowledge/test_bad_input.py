@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
+import zipfile
 
+import docx
 import pytest
 
 from ai_server.knowledge.contract import FileStatus
@@ -57,6 +60,29 @@ async def test_a_folder_of_everything_bad_costs_the_good_files_nothing(desk):
     _, chunks = await desk.service.explain("demo", "handbook", "repeated.md")
     assert len({chunk.chunk_id for chunk in chunks}) == len(chunks)
     assert (await desk.service.audit("demo")).clean
+
+
+def damaged_docx() -> bytes:
+    """A Word file whose directory is sound and whose text cannot be unpacked, as a bad disk leaves it."""
+    made = docx.Document()
+    made.add_paragraph(" ".join(str(number * 7919) for number in range(400)))
+    out = io.BytesIO()
+    made.save(out)
+    data = bytearray(out.getvalue())
+    entry = zipfile.ZipFile(out).getinfo("word/document.xml")
+    start = entry.header_offset + 30 + len(entry.filename)
+    data[start : start + 30] = b"\xff" * 30
+    return bytes(data)
+
+
+async def test_a_file_that_its_reader_breaks_off_at_costs_the_others_nothing(desk):
+    """P28, seed 200000 on: zlib's error came through and ended the sync."""
+    (desk.docs / "damaged.docx").write_bytes(damaged_docx())
+    desk.write("good.md", GOOD)
+    lines, _ = await desk.sync()
+    assert lines["damaged.docx"].status is FileStatus.REJECTED
+    assert "cannot be read" in lines["damaged.docx"].reason
+    assert lines["good.md"].status is FileStatus.INDEXED
 
 
 async def test_a_filter_with_an_empty_list_gives_nothing_rather_than_everything(desk):
