@@ -326,6 +326,7 @@ BEHAVIOURS = (
         "I5",
         "unit/knowledge/test_sharing.py::test_one_syncs_and_the_others_are_refused_until_it_ends",
         "unit/knowledge/test_sharing.py::test_what_one_server_synced_the_other_answers_within_five_seconds",
+        "e2e/test_two_ai_servers.py::test_the_other_server_follows_a_change_and_takes_over_from_one_killed_in_a_sync",
     ),
     _b(
         "damaged-index",
@@ -339,6 +340,7 @@ BEHAVIOURS = (
         "A folder of everything bad costs the good files nothing",
         "I5",
         "unit/knowledge/test_bad_input.py::test_a_folder_of_everything_bad_costs_the_good_files_nothing",
+        "unit/knowledge/test_bad_input.py::test_a_file_that_its_reader_breaks_off_at_costs_the_others_nothing",
     ),
     _b(
         "gate",
