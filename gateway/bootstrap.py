@@ -57,6 +57,10 @@ DATABASE_POLL_S: Final = 1.0
 REQUEST_GRACE_S: Final = 5.0
 """How long open requests may take to end once the turns are over and the streams are let go."""
 
+CONNECTIONS_WAITING: Final = 4_096
+"""Connections that the kernel keeps while they are taken in: all readers of a gateway come back at once when it starts
+anew, and one that finds no place tries again after a second. The kernel's own bound (`somaxconn`) stands above it."""
+
 log = logger(__name__)
 
 
@@ -124,6 +128,7 @@ async def _serve(installation: Installation) -> None:
         )
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
+        memory.keep_what_is_there()
         await _listen(runner, installation.settings.address)
         log.info("serving", address=installation.settings.address, projects=[each.id for each in services.projects])
         await stop.wait()
@@ -216,7 +221,7 @@ async def _open_store(installation: Installation, clock: Clock, sink: EventSink)
 async def _listen(runner: web.AppRunner, address: str) -> None:
     host, port = split_address(address)
     try:
-        await web.TCPSite(runner, host, port).start()
+        await web.TCPSite(runner, host, port, backlog=CONNECTIONS_WAITING).start()
     except OSError as exc:
         raise SettingsError([f"PASSEUR_GATEWAY_ADDRESS: cannot listen on {address}: {exc.strerror}"]) from exc
 

@@ -414,6 +414,22 @@ BEHAVIOURS = (
         "A slow reader is cut and others still receive",
         "P14, S F3",
         GATEWAY + "test_streams.py::test_a_slow_reader_is_cut_and_others_still_receive",
+        "unit/gateway/test_courier.py::test_a_reader_that_lags_is_held_a_bounded_number_of_bytes_and_others_go_on",
+    ),
+    _b(
+        "light-readers",
+        "An open stream keeps nothing of its request and gives back all that it held",
+        "I 6",
+        GATEWAY + "test_connections.py::test_an_open_stream_keeps_nothing_of_its_request",
+        GATEWAY + "test_connections.py::test_a_stream_is_counted_when_it_ends_and_gives_back_what_it_held",
+    ),
+    _b(
+        "crowded-stream",
+        "What is told while a stream is written to goes out in one write, in order, once",
+        "I 6",
+        "unit/gateway/test_courier.py::test_what_is_told_in_a_pause_goes_out_together_and_in_order",
+        "unit/gateway/test_courier.py::test_a_reader_that_becomes_live_in_a_pause_hears_nothing_that_it_knows",
+        "unit/gateway/test_courier.py::test_all_who_come_to_a_stream_at_once_are_served_by_one_read",
     ),
     _b(
         "wire-text",

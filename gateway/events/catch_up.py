@@ -8,38 +8,27 @@ drain within `STALL_S` is cut, and its cursor resumes.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from gateway.events.cursor import resume
+from gateway.events.beginnings import BATCH, Beginning, Beginnings
 from gateway.events.reader import Reader, State
+from gateway.events.told import SLICE_BYTES, ToldEvent
 from shared.errors import NotReady
 from shared.logs import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from gateway.events.contract import Encoder
-    from gateway.events.cursor import Resumption
     from gateway.events.streams import Streams
-    from gateway.storage.contract import Store, StoredEvent, StreamPosition
+    from gateway.storage.contract import Store
     from shared.clock import Clock
 
 STALL_S: Final = 20.0
 STORE_DELAYS_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Waits while the store cannot be read, before a reader is cut: coming back would only add to what it has to do."""
-BATCH: Final = 200
 
 log = logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """Where a reader begins in its stream, and the first events that follow, at most `BATCH`."""
-
-    position: StreamPosition
-    start: Resumption
-    events: Sequence[StoredEvent]
 
 
 class CatchUp:
@@ -51,12 +40,14 @@ class CatchUp:
         self._encoder = encoder
         self._clock = clock
         self._store: Store | None = None
+        self._beginnings = Beginnings()
         self.cut_count = 0
         self.resync_count = 0
 
     def bind(self, store: Store) -> None:
         """Name the store that readers catch up from."""
         self._store = store
+        self._beginnings.bind(store)
 
     async def look(self, reader: Reader, cursor: str | None) -> Beginning:
         """Read where a reader that has joined its stream begins: at its cursor, or now when it has none.
@@ -64,13 +55,7 @@ class CatchUp:
         Raises:
             NotReady: the store cannot be read.
         """
-        assert self._store is not None
-        async with self._store.transaction() as tx:
-            position = await tx.events.position(reader.stream_id)
-            start = resume(cursor, position)
-            behind = start.offset < position.head
-            events = await tx.events.after(reader.stream_id, start.offset, BATCH) if behind else ()
-        return Beginning(position, start, events)
+        return await self._beginnings.look(reader.stream_id, cursor)
 
     def begin(self, reader: Reader, beginning: Beginning) -> None:
         """Open a reader's stream where it begins; it is live at once, or reads on until it is. Never raises."""
@@ -79,18 +64,16 @@ class CatchUp:
         stream.head = max(stream.head, position.head)
         reader.sent = start.offset
         here = f"{position.epoch}.{start.offset}"
+        opening = [self._encoder.opening(here if start.resync is None else None)]
+        if start.resync is not None:
+            self.resync_count += 1
+            opening.append(self._encoder.resync(here, start.resync))
         try:
-            reader.sink.write(self._encoder.opening(here if start.resync is None else None))
-            if start.resync is not None:
-                self.resync_count += 1
-                reader.sink.write(self._encoder.resync(here, start.resync))
-            if self._write(reader, beginning.events):
-                self._go_live(reader)
-            else:
+            if not self._write(reader, beginning.events, opening):
                 self.start(reader)
         except Exception:  # an event that cannot be shown must not leave the connection hanging
             log.exception("reader_cut", stream_id=reader.stream_id)
-            self._cut(reader)
+            self.cut(reader)
 
     def start(self, reader: Reader) -> None:
         """Let a reader read the store, from what it has seen on, until it is live."""
@@ -104,7 +87,7 @@ class CatchUp:
                 async with asyncio.timeout(STALL_S):
                     await reader.sink.drained()
                 try:
-                    caught_up = await self._read_batch(reader)
+                    await self._read_batch(reader)
                 except NotReady:
                     delay = next(delays, None)
                     if delay is None:
@@ -112,59 +95,74 @@ class CatchUp:
                     await self._clock.sleep(delay)
                     continue
                 delays = iter(STORE_DELAYS_S)
-                if caught_up:
-                    self._go_live(reader)
         except TimeoutError:
             log.info("slow_reader_cut", stream_id=reader.stream_id, sent=reader.sent)
-            self._cut(reader)
+            self.cut(reader)
         except NotReady as exc:
             log.warning("reader_cut", stream_id=reader.stream_id, reason=exc.message)
-            self._cut(reader)
+            self.cut(reader)
         except Exception:  # a reader's own task: whatever breaks it must not leave the connection hanging
             log.exception("reader_cut", stream_id=reader.stream_id)
-            self._cut(reader)
+            self.cut(reader)
         finally:
             if reader.task is asyncio.current_task():
                 reader.task = None
 
     async def _read_batch(self, reader: Reader) -> bool:
-        """Write the next stored events; True when the reader has seen everything there is."""
+        """Write the next stored events; True when the reader has seen everything there is, and is live."""
         assert self._store is not None
         async with self._store.transaction() as tx:
             position = await tx.events.position(reader.stream_id)
             events = await tx.events.after(reader.stream_id, reader.sent, BATCH)
+        parts: list[bytes] = []
         if reader.sent < position.trimmed:
             reader.sent = position.head
             self.resync_count += 1
-            here = f"{position.epoch}.{position.head}"
-            reader.sink.write(self._encoder.resync(here, "cursor-too-old"))
+            parts.append(self._encoder.resync(f"{position.epoch}.{position.head}", "cursor-too-old"))
             events = ()
-        return self._write(reader, events)
+        return self._write(reader, [ToldEvent(event) for event in events], parts)
 
-    def _write(self, reader: Reader, events: Sequence[StoredEvent]) -> bool:
-        """Write stored events that follow what a reader has seen; True when that is everything there is."""
-        for event in events:
-            if reader.lags():
-                return False
-            reader.sent = event.offset
-            if reader.wants(event):
-                reader.sink.write(self._encoder.event(event, reader.language))
-            if reader.sees_end(event):
-                reader.sink.end()
-        return reader.sent >= self._streams.by_id[reader.stream_id].head
+    def _write(self, reader: Reader, events: Sequence[ToldEvent], parts: list[bytes]) -> bool:
+        """Write `parts` and the stored events that a reader lacks, in as few pieces as may be; then it is live.
 
-    def _go_live(self, reader: Reader) -> None:
-        if reader.state is not State.CATCHING_UP:
-            return
+        False when it lags, or when there is more to read.
+        """
+        size, ends = 0, False
+        for told in events:
+            if size > SLICE_BYTES:
+                self._hand_over(reader, parts)
+                size = 0
+                if reader.lags():
+                    return False
+            reader.sent = told.event.offset
+            if reader.wants(told.event):
+                parts.append(told.encoded(self._encoder, reader.language))
+                size += len(parts[-1])
+            ends = ends or reader.sees_end(told.event)
+        is_live = reader.sent >= self._streams.by_id[reader.stream_id].head and reader.state is State.CATCHING_UP
+        if is_live:
+            parts += self._go_live(reader)
+        self._hand_over(reader, parts)
+        if ends:
+            reader.sink.end()
+        return is_live
+
+    def _hand_over(self, reader: Reader, parts: list[bytes]) -> None:
+        if parts:
+            reader.sink.write(b"".join(parts))
+            parts.clear()
+
+    def _go_live(self, reader: Reader) -> Iterator[bytes]:
+        """Make a reader live; gives what is being written now, which it is to be told first."""
         reader.state = State.LIVE
-        for text in self._streams.by_id[reader.stream_id].texts.values():
+        stream = self._streams.by_id[reader.stream_id]
+        reader.since = stream.told + len(stream.waiting)
+        for text in stream.texts.values():
             if reader.wants_running(text.running):
-                for step in text.steps:
-                    reader.sink.write(self._encoder.passing("turn.step", step))
-                if so_far := text.so_far():
-                    reader.sink.write(self._encoder.passing("message.delta", so_far))
+                yield text.encoded_so_far(self._encoder)
 
-    def _cut(self, reader: Reader) -> None:
+    def cut(self, reader: Reader) -> None:
+        """End a reader's connection, which its cursor resumes."""
         reader.state = State.GONE
         self.cut_count += 1
         reader.sink.abort()

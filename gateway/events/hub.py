@@ -2,8 +2,8 @@
 
 A reader registers first, then catches up with the store from its cursor (`catch_up`), and is live from then on. An
 event is encoded once for each language and its bytes are handed to every transport, with no task and no await for each
-reader. A reader whose transport holds more than `BUFFER_LIMIT` stops being live and reads the store again when it has
-drained. Text that is being written comes to live readers too (`live_texts`).
+reader (`courier`). A reader whose transport holds more than `BUFFER_LIMIT` stops being live and reads the store again
+when it has drained. Text that is being written comes to live readers too (`live_texts`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.events.catch_up import CatchUp
+from gateway.events.courier import Courier
 from gateway.events.live_texts import LiveTexts
 from gateway.events.reader import Reader, State
 from gateway.events.streams import Streams
+from gateway.events.told import ToldEvent, ToldWord
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from gateway.events.catch_up import Beginning
+    from gateway.events.beginnings import Beginning
     from gateway.events.contract import Audience, Encoder, Sink, Watcher
     from gateway.storage.contract import Store, StoredEvent
     from shared.clock import Clock
@@ -41,7 +43,8 @@ class Hub:
         self._clock = clock
         self.streams = Streams()
         self.catch_up = CatchUp(self.streams, encoder, clock)
-        self.texts = LiveTexts(self.streams, encoder, self.catch_up)
+        self._courier = Courier(encoder, self.catch_up)
+        self.texts = LiveTexts(self.streams, self._courier)
 
     def bind(self, store: Store) -> None:
         """Name the store that readers catch up from."""
@@ -145,15 +148,15 @@ class Hub:
 
     def committed(self, events: tuple[StoredEvent, ...]) -> None:
         """Bring the events of one transaction to whoever is live; see `gateway.storage.contract.EventSink`."""
+        told: dict[str, list[ToldEvent]] = {}
         for event in events:
             stream = self.streams.by_id.get(event.stream_id)
             if stream is None:
                 continue
             stream.head = max(stream.head, event.offset)
-            encoded: dict[str, bytes] = {}
-            for reader in stream.live():
-                if event.offset > reader.sent:
-                    self._deliver(reader, event, encoded)
+            told.setdefault(event.stream_id, []).append(ToldEvent(event))
+        for stream_id, things in told.items():
+            self._courier.tell(self.streams.by_id[stream_id], things)
 
     def behind(self, stream_id: str, head: int) -> int | None:
         """Take note that a stream goes up to `head`, as another gateway says; those who catch up read that far.
@@ -167,19 +170,6 @@ class Hub:
         least = min((each.sent for each in stream.live()), default=head)
         return least if least < head else None
 
-    def _deliver(self, reader: Reader, event: StoredEvent, encoded: dict[str, bytes]) -> None:
-        if event.offset != reader.sent + 1 or reader.lags():
-            self.catch_up.start(reader)
-            return
-        reader.sent = event.offset
-        if reader.wants(event):
-            data = encoded.get(reader.language)
-            if data is None:
-                data = encoded[reader.language] = self._encoder.event(event, reader.language)
-            reader.sink.write(data)
-        if reader.sees_end(event):
-            reader.sink.end()
-
     # ------------------------------------------------------------------ passing words
 
     def whisper(
@@ -192,10 +182,8 @@ class Hub:
         sender: str,
     ) -> None:
         """Tell whoever is live now something that is not kept; see `gateway.events.contract.Whisperer`."""
-        encoded: bytes | None = None
+        word = ToldWord(event_type, data, conversation_id, sender)
         for stream_id in stream_ids:
-            for reader in self.streams.live(stream_id):
-                if reader.lags() or not reader.wants_whisper(conversation_id, sender):
-                    continue
-                encoded = self._encoder.passing(event_type, data) if encoded is None else encoded
-                reader.sink.write(encoded)
+            stream = self.streams.by_id.get(stream_id)
+            if stream is not None:
+                self._courier.tell(stream, (word,))

@@ -6,26 +6,27 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.events.running import RunningText
+from gateway.events.told import ToldText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateway.events.catch_up import CatchUp
-    from gateway.events.contract import Encoder, Running
+    from gateway.events.contract import Running
+    from gateway.events.courier import Courier
     from gateway.events.streams import Streams
 
-COALESCE_S: Final = 0.024
-"""Tokens that arrive within this time of the last delta go out together; the first one never waits."""
+COALESCE_S: Final = 0.025
+"""Tokens that arrive within this time of the last delta go out together, longer only while their stream has a pause
+(`courier`); the first one never waits."""
 
 
 class LiveTexts:
     """The messages that are being written, as this process knows of them; an `Announcer`."""
 
-    def __init__(self, streams: Streams, encoder: Encoder, catch_up: CatchUp) -> None:
-        """Take where readers are found, and who serves those that lag."""
+    def __init__(self, streams: Streams, courier: Courier) -> None:
+        """Take where readers are found, and who tells them."""
         self._streams = streams
-        self._encoder = encoder
-        self._catch_up = catch_up
+        self._courier = courier
         self._texts: dict[str, RunningText] = {}
         self._flushed_at: dict[str, float] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -49,7 +50,7 @@ class LiveTexts:
         """Tell that the text from `start` on is now `text`; see `COALESCE_S`."""
         self._texts[running.message_id].replace(start, text)
         loop = asyncio.get_running_loop()
-        due = self._flushed_at.get(running.message_id, float("-inf")) + COALESCE_S
+        due = max(self._flushed_at.get(running.message_id, float("-inf")) + COALESCE_S, self._free_at(running))
         if loop.time() >= due:
             self.flush(running)
         elif running.message_id not in self._timers:
@@ -78,17 +79,16 @@ class LiveTexts:
         if timer := self._timers.pop(running.message_id, None):
             timer.cancel()
 
+    def _free_at(self, running: Running) -> float:
+        """Tell when the streams of a message can be written to: text that would wait there grows here instead."""
+        streams = (self._streams.by_id.get(stream_id) for stream_id in running.streams)
+        return max((stream.free_at for stream in streams if stream is not None), default=0.0)
+
     def _tell(self, running: Running, event_type: str, data: Mapping[str, Any]) -> None:
-        encoded: bytes | None = None
+        told = ToldText(running, event_type, data)
         for stream_id in running.streams:
-            for reader in self._streams.live(stream_id):
-                if not reader.wants_running(running):
-                    continue
-                if reader.lags():
-                    self._catch_up.start(reader)
-                    continue
-                if encoded is None:
-                    encoded = self._encoder.passing(event_type, data)
-                reader.sink.write(encoded)
+            stream = self._streams.by_id.get(stream_id)
+            if stream is not None:
+                self._courier.tell(stream, (told,))
         if self._streams.watcher is not None:
             self._streams.watcher.told(running, event_type, data)

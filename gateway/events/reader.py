@@ -26,13 +26,17 @@ class State(Enum):
 
 
 class Reader:
-    """A reader's place in its stream. `sent` grows by one with each offset seen, whether or not it was of interest."""
+    """A reader's place in its stream. `sent` grows by one with each offset seen, whether or not it was of interest.
+
+    `since` counts the things that its stream had told or had to tell when the reader became live: it knows them.
+    """
 
     __slots__ = (
         "audience",
         "channels",
         "language",
         "sent",
+        "since",
         "sink",
         "state",
         "stream_id",
@@ -57,6 +61,7 @@ class Reader:
         self.turn_id = turn_id
         self.audience = audience
         self.sent = 0
+        self.since = 0
         self.state = State.CATCHING_UP
         self.task: asyncio.Task[None] | None = None
 

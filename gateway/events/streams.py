@@ -7,23 +7,32 @@ from typing import TYPE_CHECKING
 from gateway.events.reader import State
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterator
 
     from gateway.events.contract import Watcher
     from gateway.events.reader import Reader
     from gateway.events.running import RunningText
+    from gateway.events.told import Told
 
 
 class Stream:
-    """One of them: how far it goes, who reads it, and what is being written in it."""
+    """One of them: how far it goes, who reads it, and what is being written in it.
 
-    __slots__ = ("head", "readers", "texts")
+    `waiting` is what its live readers have still to be told, from `free_at` on; `told` counts what was told before.
+    """
+
+    __slots__ = ("free_at", "head", "readers", "texts", "timer", "told", "waiting")
 
     def __init__(self) -> None:
         """Begin with nobody."""
         self.head = 0
         self.readers: dict[int, Reader] = {}
         self.texts: dict[str, RunningText] = {}
+        self.waiting: list[Told] = []
+        self.told = 0
+        self.free_at = 0.0
+        self.timer: asyncio.TimerHandle | None = None
 
     def live(self) -> list[Reader]:
         """List those whom events reach directly, as they are now."""
@@ -41,11 +50,6 @@ class Streams:
     def open(self, stream_id: str) -> Stream:
         """Find a stream, or begin to know it."""
         return self.by_id.setdefault(stream_id, Stream())
-
-    def live(self, stream_id: str) -> list[Reader]:
-        """List those whom events of a stream reach directly; nobody, when it is not known here."""
-        stream = self.by_id.get(stream_id)
-        return [] if stream is None else stream.live()
 
     def join(self, reader: Reader) -> None:
         """Let a reader in."""

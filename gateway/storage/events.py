@@ -38,6 +38,14 @@ TAKE_OFFSETS: Final = (
 )
 ADD: Final = sa.insert(events)
 
+AFTER: Final = (
+    sa.select(events, streams.c.epoch)
+    .join(streams, streams.c.id == events.c.stream_id)
+    .where(events.c.stream_id == sa.bindparam("of_id"), events.c.offset > sa.bindparam("after_offset"))
+    .order_by(events.c.offset)
+    .limit(sa.bindparam("at_most", type_=sa.Integer))
+)
+
 
 class Events:
     """The room of streams and events."""
@@ -93,14 +101,8 @@ class Events:
 
     async def after(self, stream_id: str, offset: int, limit: int) -> Sequence[StoredEvent]:
         """Read at most `limit` events that follow `offset`, in order."""
-        query = (
-            sa.select(events, streams.c.epoch)
-            .join(streams, streams.c.id == events.c.stream_id)
-            .where(events.c.stream_id == stream_id, events.c.offset > offset)
-            .order_by(events.c.offset)
-            .limit(limit)
-        )
-        return [_event(row) for row in await self._connection.rows(query)]
+        where = {"of_id": stream_id, "after_offset": offset, "at_most": limit}
+        return [_event(row) for row in await self._connection.rows(AFTER, where)]
 
     async def first_of_turn(self, stream_id: str, turn_id: str) -> int | None:
         """Tell the offset of a turn's first event; None when it was trimmed or never was."""

@@ -43,28 +43,43 @@ class Crowd:
         """Connect `count` readers; the first `watched` keep what they read, and with `reads` off none ever reads."""
         made: list[int] = []
         for number in range(count):
-            each = socket.socket()
-            if not reads:
-                each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            each.settimeout(CONNECT_S)
-            each.connect(("127.0.0.1", port))
-            each.sendall(request)
-            self.sockets[each.fileno()] = each
+            each = self._call(port, request, reads=reads)
             made.append(each.fileno())
             if reads:
-                head = b""
-                while b"\r\n\r\n" not in head:
-                    piece = each.recv(65536)
-                    if not piece:
-                        raise ConnectionError("the server closed the stream")
-                    head += piece
-                if not head.startswith(b"HTTP/1.1 200"):
-                    raise ConnectionError(head.partition(b"\r\n")[0].decode())
-                if number < watched:
-                    self.watched[each.fileno()] = bytearray(head.partition(b"\r\n\r\n")[2])
-                each.setblocking(False)
-                self._epoll.register(each.fileno(), select.EPOLLIN)
+                self._sit_down(each, watched=number < watched)
         return made
+
+    def come(self, port: int, requests: list[bytes]) -> list[int]:
+        """Connect one watched reader for each request, all at once: nobody waits for another's answer."""
+        sockets = [self._call(port, request, reads=True) for request in requests]
+        for each in sockets:
+            self._sit_down(each, watched=True)
+        return [each.fileno() for each in sockets]
+
+    def _call(self, port: int, request: bytes, *, reads: bool) -> socket.socket:
+        made = socket.socket()
+        if not reads:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.settimeout(CONNECT_S)
+        made.connect(("127.0.0.1", port))
+        made.sendall(request)
+        self.sockets[made.fileno()] = made
+        return made
+
+    def _sit_down(self, each: socket.socket, *, watched: bool) -> None:
+        """Wait until the response has begun."""
+        head = b""
+        while b"\r\n\r\n" not in head:
+            piece = each.recv(65536)
+            if not piece:
+                raise ConnectionError("the server closed the stream")
+            head += piece
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise ConnectionError(head.partition(b"\r\n")[0].decode())
+        if watched:
+            self.watched[each.fileno()] = bytearray(head.partition(b"\r\n\r\n")[2])
+        each.setblocking(False)
+        self._epoll.register(each.fileno(), select.EPOLLIN)
 
     def leave(self, numbers: list[int] | None = None) -> None:
         """Close some, or all."""

@@ -20,20 +20,20 @@ from gateway.app import build_app
 from gateway.assistant.contract import Delta, Outcome, Result, Step
 from gateway.conversation.model import Conversation, visitor_stream_id
 from gateway.events.sse import frame
+from gateway.events.streams import Stream
 from gateway.identity.limits import Rate
 from gateway.storage.contract import NewEvent, StoredEvent
 from gateway.turns.intake import NewMessage
 from gateway.web import sink as sinks
 from gateway.web.frames import chunk
 from gateway.web.services import LimitSettings, Services
+from shared import memory
 from shared.ids import new_id
 from tests.fakes.assistant import Pause, ScriptedAssistant
 from tests.fakes.gateway import open_services
 
 UNBOUNDED = Rate(10**9, 10**9)
 LIMITS = LimitSettings(requests=UNBOUNDED, sessions=UNBOUNDED, messages=UNBOUNDED, streams_per_visitor=10**6)
-BURST = 32
-"""Events written before everybody's buffers must be empty again, on every side."""
 DRAIN_S = 30.0
 TOKENS_S = 80.0
 EPOCH = "0" * 12
@@ -87,21 +87,21 @@ class Bench:
 
     # ------------------------------------------------------------------ fan-out
 
-    async def do_publish(self, side: str, events: int, size: int) -> dict[str, float]:
-        """Bring events to every client of a side, as fast as they take them."""
+    async def do_publish(self, side: str, events: int, size: int, burst: int) -> dict[str, float]:
+        """Bring events to every client of a side, as fast as they take them, `burst` before all buffers are empty."""
         write = {"ours": self._ours, "tight": self._tight, "naive": self._naive}[side]
+        for reader in self._readers():
+            reader.sent = self.offset  # nothing is stored here: no side has a store to pay for
         pad = "x" * size
         for number in range(events):
             await write(pad)
-            if number % BURST == BURST - 1 or number == events - 1:
+            if number % burst == burst - 1 or number == events - 1:
                 await self._drained(side)
             await asyncio.sleep(0)
         return {}
 
     async def _ours(self, pad: str) -> None:
         stream_id = visitor_stream_id(self.visitor_id)
-        for reader in self._readers():
-            reader.sent = self.offset  # nothing is stored here: no side has a store to pay for
         self.offset += 1
         now = self.services.clock.now()
         event = StoredEvent(stream_id, EPOCH, self.offset, "read", {"pad": pad}, "support", None, None, now)
@@ -116,9 +116,11 @@ class Bench:
         for response in self.naive:  # each client's event is written down for it, as `aiohttp-sse` does
             await response.write(frame("read", f'{{"pad":"{pad}"}}', f"{EPOCH}.1000000"))
 
+    def _stream(self) -> Stream:
+        return self.services.hub.streams.by_id[visitor_stream_id(self.visitor_id)]
+
     def _readers(self) -> list[Any]:
-        stream = self.services.hub.streams.by_id[visitor_stream_id(self.visitor_id)]
-        return list(stream.readers.values())
+        return list(self._stream().readers.values())
 
     async def _drained(self, side: str) -> None:
         ends = time.monotonic() + DRAIN_S
@@ -126,7 +128,8 @@ class Bench:
             transports = [response._payload_writer.transport for response in self.naive]
         else:
             transports = [reader.sink._transport for reader in self._readers()]
-        while any(each.get_write_buffer_size() for each in transports):
+        stream = self._stream()
+        while stream.waiting or any(each.get_write_buffer_size() for each in transports):
             if time.monotonic() > ends:
                 raise TimeoutError("the clients do not read")
             await asyncio.sleep(0)
@@ -207,6 +210,7 @@ async def main(port: int, folder: Path) -> None:
     async with open_services(folder, ScriptedAssistant(), limits=LIMITS) as services:
         bench = Bench(services)
         bench.count_writes()
+        memory.keep_what_is_there()
         app = build_app(services)
         app.router.add_post("/_bench", bench.door)
         app.router.add_get("/_naive", bench.follow_naively)

@@ -18,7 +18,8 @@ from tests.bench._rig import Process, Rig, answers, cores, free_port, rig
 from tests.bench.measure import Measure, Side, interleaved, same_side
 
 WHAT = (
-    "one stream, 200-byte events, every reader on loopback, no store on any side; ours: hub and aiohttp as shipped; "
+    "one stream, 200-byte events, every reader on loopback, no store on any side; ours: hub and aiohttp as shipped, "
+    "which gathers what is told while it writes; "
     "tight: transport.write of ready bytes on the same sockets; aiohttp: an event written down and `await "
     "response.write` for each client; sse-starlette: a queue a client, under uvicorn"
 )
@@ -26,10 +27,17 @@ SIZES = tuple(int(each) for each in os.environ.get("FANOUT_CLIENTS", "1000,4000"
 EVENT_BYTES = 200
 DELIVERIES = int(os.environ.get("FANOUT_DELIVERIES", "100000"))
 """In a round of one side, whatever the number of clients."""
+BURST = 32
+"""Events published before everybody's buffers must be empty again; on our sides also one at a time (`_one`)."""
 LEARNT = 3
 ROUND_S = 60.0
-GOALS = {"tight": 0.85, "naive": 3.0, "starlette": 6.0}
-NAMES = {"tight": "a tight write loop", "naive": "await response.write", "starlette": "sse-starlette"}
+GOALS = {"tight": 0.85, "naive": 3.0, "starlette": 6.0, "tight_one": 0.85}
+NAMES = {
+    "tight": "a tight write loop",
+    "naive": "await response.write",
+    "starlette": "sse-starlette",
+    "tight_one": "a tight write loop, each event alone",
+}
 STARLETTE = """
     import asyncio, json, sys
     import uvicorn
@@ -82,7 +90,9 @@ class Stage:
     async def publish(self, side: str, events: int) -> None:
         """Have events published and wait until every client has them."""
         due = self.crowd.count_bytes + events * self.clients * self.per_event
-        asked = {"do": "publish", "side": side, "events": events, "size": EVENT_BYTES}
+        name, _, kind = side.partition("_")
+        burst = 1 if kind == "one" else BURST
+        asked = {"do": "publish", "side": name, "events": events, "size": EVENT_BYTES, "burst": burst}
         reading = asyncio.create_task(asyncio.to_thread(self.crowd.until, due, ROUND_S))
         async with self.http.post(self.door, json=asked) as response:
             assert response.status == 200, await response.text()
@@ -124,12 +134,9 @@ async def _size(made: Rig, http: aiohttp.ClientSession, clients: int) -> list[Me
         stages["starlette"] = starlette
     try:
         for side, stage in stages.items():
-            await stage.learn(side.removesuffix("_again"))
+            await stage.learn(side)
             stage.cpu_s = 0.0
-        sides = {
-            side: (lambda stage=stage, side=side: stage.rate(side.removesuffix("_again")))
-            for side, stage in stages.items()
-        }
+        sides = {side: (lambda stage=stage, side=side: stage.rate(side)) for side, stage in stages.items()}
         found = await interleaved(sides)
     finally:
         for stage in {id(each.crowd): each for each in stages.values()}.values():
@@ -141,18 +148,19 @@ def _measures(clients: int, found: dict[str, Side], stages: dict[str, Stage]) ->
     ours_side = found["ours"]
     note = same_side(ours_side, found["ours_again"])
     measures = [Measure(f"{clients} clients: ours", ours_side.median, "deliveries/s", note=note)]
-    for side in ("tight", "naive", "starlette"):
+    for side, name in NAMES.items():
         if side not in found:
-            measures.append(Measure(f"{clients} clients: {NAMES[side]}", 0, "deliveries/s", note=NO_STARLETTE))
+            measures.append(Measure(f"{clients} clients: {name}", 0, "deliveries/s", note=NO_STARLETTE))
             continue
-        ratio, spread = ours_side.over(found[side])
-        cpu = stages[side].cpu_s / stages["ours"].cpu_s if stages["ours"].cpu_s else 0.0
+        beside = "ours_one" if side.endswith("_one") else "ours"
+        ratio, spread = found[beside].over(found[side])
+        cpu = stages[side].cpu_s / stages[beside].cpu_s if stages[beside].cpu_s else 0.0
         measures.append(
             Measure(
-                f"{clients} clients: ours beside {NAMES[side]}",
+                f"{clients} clients: ours beside {name}",
                 found[side].median,
                 "deliveries/s",
-                NAMES[side],
+                name,
                 ratio,
                 GOALS[side],
                 f"{spread}; its processor time ÷ ours {cpu:.2f}",
@@ -173,7 +181,8 @@ async def ours(made: Rig, http: aiohttp.ClientSession, clients: int) -> dict[str
     await asyncio.to_thread(crowd.join, port, follow(port, token), clients)
     plain = f"GET /_naive HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"
     await asyncio.to_thread(naive.join, port, plain.encode(), clients)
-    stages = {side: Stage(http, door, crowd, clients, process) for side in ("ours", "ours_again", "tight")}
+    sides = ("ours", "ours_again", "tight", "ours_one", "tight_one")
+    stages = {side: Stage(http, door, crowd, clients, process) for side in sides}
     return {**stages, "naive": Stage(http, door, naive, clients, process)}
 
 

@@ -26,6 +26,7 @@ from gateway.storage.sqlite import insert_new
 from gateway.storage.transaction import Transaction
 from gateway.turns.service import TurnService
 from gateway.web.frames import HttpEncoder
+from gateway.web.sink import unchunked
 from gateway.web.support import open_support
 from shared.errors import NotReady
 from tests.fakes.assistant import ScriptedAssistant
@@ -143,9 +144,9 @@ class Reader:
             return
         if self.dice.random() < 0.05:
             self.backlog += self.dice.choice((1_000, 100_000))
-        start = data.index(b"\r\n") + 2
-        for event in self.parser.feed(data[start:-2]):
+        for event in self.parser.feed(unchunked(data)):
             self._take(event.type, json.loads(event.data), event.last_event_id)
+            self.cursor = event.last_event_id or self.cursor
         if self.parser.last_event_id:
             self.cursor = self.parser.last_event_id
 

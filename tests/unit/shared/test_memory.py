@@ -41,3 +41,9 @@ def kept(how: str) -> int:
 def test_what_threads_took_for_large_blocks_is_given_back():
     """P27: a server that took hostile uploads must not stay grown by them. Left alone, glibc keeps it."""
     assert kept("asked") < KEPT_LIMIT < kept("left alone")
+
+
+def test_what_is_there_after_start_up_is_out_of_the_search_for_garbage():
+    asked = "import gc, asyncio; from shared import memory; memory.keep_what_is_there(); print(gc.get_freeze_count())"
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=60)
+    assert int(told.stdout) > 1_000
