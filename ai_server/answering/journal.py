@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ai_server.answering.codec import usage_plain
@@ -55,7 +55,7 @@ def line(record: TurnRecord, result: AnswerResult, ended_at: datetime) -> Journa
         "outcome": result.outcome,
         "assistant": record.assistant,
         "language": record.language,
-        "intent": asdict(record.intent) if record.intent else None,
+        "intent": _intent(record.intent) if record.intent else None,
         "search_query": record.search_query,
         "signals": record.signals,
         "chunks": [
@@ -111,6 +111,10 @@ def _call(call: CallRecord) -> dict[str, Any]:
         "lowered_cap": call.lowered_cap,
         "duration_ms": round(call.duration_s * 1000),
     }
+
+
+def _intent(intent: Intent) -> dict[str, Any]:
+    return {name: getattr(intent, name) for name in intent.__slots__}
 
 
 def _problem(problem: Problem | None) -> dict[str, Any] | None:

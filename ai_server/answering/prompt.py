@@ -6,7 +6,7 @@ What changes in every turn comes last, so that a provider's prefix cache serves 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,13 +18,16 @@ from ai_server.providers.contract import UNSUPPORTED_MARKER, GenerationRequest, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ai_server.answering.contract import AnswerInput, Assistant, HistoryMessage, Project
+    from ai_server.answering.contract import AnswerInput, Assistant, HistoryMessage, Project, PromptOverride
     from ai_server.providers.contract import Part, Passage
     from ai_server.providers.fallback import Link
 
 PROMPTS: Final = Path(__file__).with_name("prompts")
 HISTORY_CHARACTERS: Final = 24_000
 """Most characters of history in a prompt; the oldest messages go first."""
+
+INSTRUCTIONS_KEPT: Final = 256
+"""Finished instructions that are kept: one for each project, mode and language in use."""
 
 LANGUAGE_NAMES: Final = {
     "en": {"en": "English", "fr": "French", "es": "Spanish", "de": "German", "it": "Italian", "pt": "Portuguese"},
@@ -71,16 +74,20 @@ class Draft:
 
 def instructions(draft: Draft) -> str:
     """Write the instructions, the same in every turn. A project's text replaces ours for the mode, or follows it."""
-    own = draft.project.prompts.get((draft.prompt, draft.language))
-    template = shipped(draft.prompt, draft.language)
+    return _instructions(draft.project.prompts.get((draft.prompt, draft.language)), draft.prompt, draft.language)
+
+
+@lru_cache(INSTRUCTIONS_KEPT)
+def _instructions(own: PromptOverride | None, prompt: str, language: str) -> str:
+    template = shipped(prompt, language)
     if own is not None:
         template = own.text if own.replaces else f"{template}\n{own.text}"
     filled = {
-        "language": language_name(draft.language, draft.language),
+        "language": language_name(language, language),
         "example": written("…"),
         "unsupported": UNSUPPORTED_MARKER,
     }
-    text = f"{shipped('conventions', draft.language)}\n{template}"
+    text = f"{shipped('conventions', language)}\n{template}"
     for name, value in filled.items():
         text = text.replace("{" + name + "}", value)
     return text.strip()

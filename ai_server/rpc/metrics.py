@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from shared.metrics import SECONDS, counter, histogram
@@ -15,11 +16,13 @@ class RpcMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register under `registry`."""
-        self._calls = counter(registry, "passeur_ai_rpcs", "Calls that ended", ["rpc", "code"])
-        self._seconds = histogram(registry, "passeur_ai_rpc_seconds", "How long calls took", ["rpc"], SECONDS)
+        self._calls = cache(counter(registry, "passeur_ai_rpcs", "Calls that ended", ["rpc", "code"]).labels)
+        self._seconds = cache(
+            histogram(registry, "passeur_ai_rpc_seconds", "How long calls took", ["rpc"], SECONDS).labels
+        )
 
     def ended(self, method: str, code: str, seconds: float) -> None:
         """A call ended; `method` is its full name, one of those that the server offers."""
         rpc = method.rpartition(".")[2]
-        self._calls.labels(rpc, code).inc()
-        self._seconds.labels(rpc).observe(seconds)
+        self._calls(rpc, code).inc()
+        self._seconds(rpc).observe(seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ai_server.storage.ledger_contract import Period, ReservationState, ScopeKind
+from ai_server.storage.ledger_contract import Period, Reservation, ReservationState, ScopeKind
 from ai_server.storage.ledger_rows import balance_of, reservation_of
 from ai_server.storage.rules import (
     FIRST_DIGEST,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
-    from ai_server.storage.ledger_contract import Balance, Budget, BudgetScope, NewReservation, Reservation, Settlement
+    from ai_server.storage.ledger_contract import Balance, Budget, BudgetScope, NewReservation, Settlement
     from ai_server.storage.statements import Program, Row
 
 
@@ -68,33 +68,35 @@ def reserve(
         found = yield from _now(known[0])
         return found if same_body(found.new, new) else _conflict(new.key)
     budgets = yield from _budgets(new, defaults)
-    windows: list[Row] = []
-    refusals: list[Balance] = []
-    for budget in budgets:
-        window = yield from _window(budget, new.created_at)
-        windows.append(window)
-        balance = balance_of(budget, window, new.created_at)
-        if new.ceiling_nanousd and (balance.closed_by_overrun or new.ceiling_nanousd > balance.available_nanousd):
-            refusals.append(balance)
-    if refusals:
-        return refusal(new.ceiling_nanousd, refusals)
-    if new.ceiling_nanousd and not any(budget["kind"] == ScopeKind.PROJECT for budget in budgets):
-        return no_budget(new.project_id)
-    yield from _admit(new, windows, instance)
-    return reservation_of(reservation_values(new), [RESERVED])
+    if new.ceiling_nanousd:
+        full = [row for row in budgets if not _has_room(row, new.ceiling_nanousd)]
+        if full:
+            return refusal(new.ceiling_nanousd, [balance_of(row, _window(row), new.created_at) for row in full])
+        if not any(row["kind"] == ScopeKind.PROJECT for row in budgets):
+            return no_budget(new.project_id)
+    yield from _admit(new, budgets, instance)
+    return Reservation(
+        new,
+        ReservationState.PENDING,
+        cost_nanousd=None,
+        estimated=False,
+        overrun_nanousd=0,
+        usage=None,
+        resolved_at=None,
+    )
 
 
-RESERVED: Row = {
-    "kind": "reserve", "amount_nanousd": 0, "overrun_nanousd": 0, "estimated": 0, "usage": None, "at": 0,
-}  # fmt: skip
+def _has_room(row: Row, ceiling: int) -> bool:
+    taken = 0 if row["window_id"] is None else row["settled_nanousd"] + row["open_nanousd"]
+    return row["overrun_at"] is None and ceiling <= row["limit_nanousd"] - taken
 
 
-def _admit(new: NewReservation, windows: Sequence[Row], instance: int) -> Program[None]:
+def _admit(new: NewReservation, budgets: Sequence[Row], instance: int) -> Program[None]:
     values = reservation_values(new)
     rows = yield Statement("add_reservation", values)
     number: int = rows[0]["number"]
-    for window in windows:
-        window_id = yield from _window_id(window)
+    for budget in budgets:
+        window_id = yield from _window_id(budget, new.created_at)
         charge = {"window_id": window_id, "ceiling_nanousd": new.ceiling_nanousd}
         if new.ceiling_nanousd and not (yield Statement("take", charge)):
             raise AssertionError("the window lost its room inside the transaction that had looked")
@@ -145,8 +147,16 @@ def _conflict(key: str) -> IdempotencyConflict:
 
 
 def _budgets(new: NewReservation, defaults: Sequence[Budget]) -> Program[Sequence[Row]]:
-    """Find the budgets that a call is checked against, after making those of `defaults` that are missing."""
-    where = {"project_id": new.project_id, "assistant": new.assistant, "user_name": new.user}
+    """Find the budgets that a call is checked against, after making those of `defaults` that are missing; each with
+    its window at that instant, whose columns are None where it was never charged. A changed time zone takes effect at
+    the next roll.
+    """
+    where = {
+        "project_id": new.project_id,
+        "assistant": new.assistant,
+        "user_name": new.user,
+        "at": to_us(new.created_at),
+    }
     found = yield Statement("budgets_of", where)
     known = {(row["kind"], row["project_id"], row["assistant"], row["user_name"], row["period"]) for row in found}
     missing = [each for each in defaults if _identity(each) not in known]
@@ -169,25 +179,18 @@ def _applies(row: Row, new: NewReservation) -> bool:
     return bool(new.user) if row["kind"] == ScopeKind.USER else True
 
 
-def _window(budget: Row, instant: datetime) -> Program[Row]:
-    """Find the window that holds `instant`, or say what it will be. A changed time zone takes effect at the next roll,
-    and a refused call makes no window.
-    """
-    found = yield Statement("window_at", {"budget_id": budget["budget_id"], "at": to_us(instant)})
-    if found:
-        return found[0]
-    fresh = window_at(Period(budget["period"]), budget["time_zone"], instant)
-    zeros = {"settled_nanousd": 0, "open_nanousd": 0, "held_nanousd": 0, "estimated_nanousd": 0}
+def _window(row: Row) -> Row | None:
+    """Give the window that stands in a budget's row."""
+    return row if row["window_id"] is not None else None
+
+
+def _window_id(row: Row, instant: datetime) -> Program[int]:
+    """Give the number of a budget's window, making it if it is new: a refused call makes none."""
+    if row["window_id"] is not None:
+        return row["window_id"]
+    fresh = window_at(Period(row["period"]), row["time_zone"], instant)
     span = {"starts_at": to_us(fresh.starts_at), "ends_at": to_us(fresh.ends_at)}
-    return {"window_id": None, "budget_id": budget["budget_id"], **span, **zeros}
-
-
-def _window_id(window: Row) -> Program[int]:
-    """Give the window's number, making the window if it is new."""
-    if window["window_id"] is not None:
-        return window["window_id"]
-    fields = ("budget_id", "starts_at", "ends_at")
-    made = yield Statement("add_window", {name: window[name] for name in fields})
+    made = yield Statement("add_window", {"budget_id": row["budget_id"], **span})
     return made[0]["window_id"]
 
 
@@ -199,14 +202,13 @@ def resolve(reservation_id: str, ending: Ending) -> Program[Reservation]:
         AlreadyResolved: it ended otherwise.
     """
     yield Statement("lock_ledger", {})
-    rows = yield Statement("reservation_by_id", {"reservation_id": reservation_id})
+    rows = yield Statement("reservation_to_end", {"reservation_id": reservation_id})
     if not rows:
         raise NotFound(f"There is no reservation {reservation_id}.")
     row = rows[0]
-    entries = yield Statement("entries_of", {"number": row["number"]})
-    last = entries[-1]
-    if last["kind"] in {"settle", "void"}:
-        if ending.equals(last):
+    if row["held"] is None:
+        entries = yield Statement("entries_of", {"number": row["number"]})
+        if ending.equals(entries[-1]):
             return reservation_of(row, entries)
         raise AlreadyResolved(f"The reservation {reservation_id} was already resolved, otherwise.")
     ceiling = row["ceiling_nanousd"]
@@ -221,10 +223,10 @@ def resolve(reservation_id: str, ending: Ending) -> Program[Reservation]:
         reason=ending.reason,
     )
     yield from _append(row["number"], row, entry)
-    yield from _give_back(row, held=last["kind"] == "hold", ending=ending)
+    yield from _give_back(row, held=bool(row["held"]), ending=ending)
     if overrun:
         yield Statement("close_by_overrun", {"number": row["number"], "at": ending.at})
-    return reservation_of(row, [*entries, entry])
+    return reservation_of(row, [entry])
 
 
 def _give_back(row: Row, *, held: bool, ending: Ending) -> Program[None]:

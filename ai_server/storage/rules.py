@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -27,6 +28,9 @@ MAX_TEXT: Final = 512
 MAX_REASON: Final = 2000
 MAX_BALANCES: Final = 10_000
 MAX_PAGE: Final = 1_000
+UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
+"""NUL, and lone surrogates."""
+
 FIRST_DIGEST: Final = bytes(32)
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 ONE_US: Final = timedelta(microseconds=1)
@@ -137,7 +141,7 @@ def _scope_faults(scope: BudgetScope) -> list[Violation]:
 def _text_faults(name: str, text: str) -> list[Violation]:
     if len(text) > MAX_TEXT:
         return [Violation(name, f"is longer than {MAX_TEXT} characters")]
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+    if UNSTORABLE.search(text):
         return [Violation(name, "holds a character that cannot be stored")]
     return []
 

@@ -10,6 +10,12 @@ SELECT number, reservation_id, key, project_id, assistant, user_name, operation,
        price_version, ceiling_nanousd, created_at
 FROM reservations WHERE reservation_id = :reservation_id
 
+-- name: reservation_to_end
+SELECT r.number, r.reservation_id, r.key, r.project_id, r.assistant, r.user_name, r.operation, r.provider, r.model,
+       r.service_tier, r.price_version, r.ceiling_nanousd, r.created_at, o.held
+FROM reservations AS r LEFT JOIN open_reservations AS o ON o.number = r.number
+WHERE r.reservation_id = :reservation_id
+
 -- name: reservation_by_number
 SELECT number, reservation_id, key, project_id, assistant, user_name, operation, provider, model, service_tier,
        price_version, ceiling_nanousd, created_at
@@ -20,13 +26,18 @@ SELECT kind, amount_nanousd, overrun_nanousd, estimated, usage, reason, at
 FROM entries WHERE number = :number ORDER BY entry_number
 
 -- name: budgets_of
-SELECT budget_id, kind, project_id, assistant, user_name, period, limit_nanousd, time_zone, alert_share, overrun_at
-FROM budgets
-WHERE (kind = 'global' AND project_id = '' AND assistant = '' AND user_name = '')
-   OR (kind = 'project' AND project_id = :project_id AND assistant = '' AND user_name = '')
-   OR (kind = 'assistant' AND project_id = :project_id AND assistant = :assistant AND user_name = '')
-   OR (kind = 'user' AND project_id = :project_id AND assistant = '' AND user_name = :user_name)
-ORDER BY budget_id
+SELECT b.budget_id, b.kind, b.project_id, b.assistant, b.user_name, b.period, b.limit_nanousd, b.time_zone,
+       b.alert_share, b.overrun_at, w.window_id, w.starts_at, w.ends_at, w.settled_nanousd, w.open_nanousd,
+       w.held_nanousd, w.estimated_nanousd
+FROM budgets AS b LEFT JOIN windows AS w ON w.window_id = (
+    SELECT window_id FROM windows WHERE budget_id = b.budget_id AND starts_at <= :at AND ends_at > :at
+    ORDER BY starts_at DESC LIMIT 1
+)
+WHERE (b.kind = 'global' AND b.project_id = '' AND b.assistant = '' AND b.user_name = '')
+   OR (b.kind = 'project' AND b.project_id = :project_id AND b.assistant = '' AND b.user_name = '')
+   OR (b.kind = 'assistant' AND b.project_id = :project_id AND b.assistant = :assistant AND b.user_name = '')
+   OR (b.kind = 'user' AND b.project_id = :project_id AND b.assistant = '' AND b.user_name = :user_name)
+ORDER BY b.budget_id
 
 -- name: budget
 SELECT budget_id, kind, project_id, assistant, user_name, period, limit_nanousd, time_zone, alert_share, overrun_at

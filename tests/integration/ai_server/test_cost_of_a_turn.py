@@ -41,7 +41,7 @@ async def counted():
 
 @pytest.mark.parametrize(
     ("fields", "statements"),
-    [({}, 16), ({"idempotency_key": "key"}, 18)],
+    [({}, 14), ({"idempotency_key": "key"}, 16)],
     ids=["without a key", "with a key"],
 )
 async def test_a_chat_turn_makes_two_tasks_and_two_transactions(tmp_path, counted, fields, statements):
