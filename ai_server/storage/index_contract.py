@@ -29,6 +29,17 @@ class DocumentRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A folder that came with a sync and that no settings declare; `root` is absolute."""
+
+    project_id: str
+    source_id: str
+    root: str
+    defaults: Mapping[str, Sequence[str]]
+    key_map: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class KeptIndex:
     """The collection that served before the last change of the embedding model."""
 
@@ -66,6 +77,18 @@ class IndexRegistry(Protocol):
 
     async def put_index(self, row: IndexRow) -> None:
         """Create or replace the project's index row."""
+        ...
+
+    async def sources(self, project_id: str) -> Sequence[SourceRow]:
+        """The folders remembered for a project, by id."""
+        ...
+
+    async def put_source(self, row: SourceRow) -> None:
+        """Remember a folder, or what is new about it."""
+        ...
+
+    async def remove_source(self, project_id: str, source_id: str) -> None:
+        """Remember a folder no more; nothing when it was not."""
         ...
 
     async def take_lease(self, name: str, owner: str, now: datetime, until: datetime) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from ai_server.storage.index_contract import DocumentRow, IndexRow, KeptIndex
+from ai_server.storage.index_contract import DocumentRow, IndexRow, KeptIndex, SourceRow
 from ai_server.storage.journal_contract import JournalLine
 from ai_server.storage.requests_contract import RequestKey, StoredRequest
 from ai_server.storage.rules import from_us, to_us
@@ -200,6 +200,39 @@ def _kept_text(kept: KeptIndex | None) -> str:
 
 def _kept_of(text: str) -> KeptIndex | None:
     return KeptIndex(*json.loads(text)) if text else None
+
+
+def sources(project_id: str) -> Program[Sequence[SourceRow]]:
+    """Read the folders remembered for a project."""
+    return [
+        SourceRow(
+            project_id=row["project_id"],
+            source_id=row["source_id"],
+            root=row["root"],
+            defaults={name: tuple(values) for name, values in json.loads(row["defaults"]).items()},
+            key_map=json.loads(row["key_map"]),
+        )
+        for row in (yield Statement("sources", {"project_id": project_id}))
+    ]
+
+
+def put_source(row: SourceRow) -> Program[None]:
+    """Remember a folder."""
+    yield Statement(
+        "put_source",
+        {
+            "project_id": row.project_id,
+            "source_id": row.source_id,
+            "root": row.root,
+            "defaults": json.dumps({name: list(values) for name, values in row.defaults.items()}),
+            "key_map": json.dumps(dict(row.key_map)),
+        },
+    )
+
+
+def remove_source(project_id: str, source_id: str) -> Program[None]:
+    """Remember a folder no more."""
+    yield Statement("remove_source", {"project_id": project_id, "source_id": source_id})
 
 
 def take_lease(name: str, owner: str, now: datetime, until: datetime) -> Program[bool]:

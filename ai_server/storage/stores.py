@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Mapping, Sequence
     from datetime import datetime
 
-    from ai_server.storage.index_contract import DocumentRow, IndexRow
+    from ai_server.storage.index_contract import DocumentRow, IndexRow, SourceRow
     from ai_server.storage.journal_contract import JournalLine
     from ai_server.storage.ledger_contract import (
         Balance,
@@ -176,6 +176,18 @@ class ProgramIndex:
     async def put_index(self, row: IndexRow) -> None:
         """Write a project's index row."""
         await self._runner.run(lambda: other_programs.put_index(row))
+
+    async def sources(self, project_id: str) -> Sequence[SourceRow]:
+        """Read the folders remembered for a project."""
+        return await self._runner.run(lambda: other_programs.sources(project_id))
+
+    async def put_source(self, row: SourceRow) -> None:
+        """Remember a folder."""
+        await self._runner.run(lambda: other_programs.put_source(row))
+
+    async def remove_source(self, project_id: str, source_id: str) -> None:
+        """Remember a folder no more."""
+        await self._runner.run(lambda: other_programs.remove_source(project_id, source_id))
 
     async def take_lease(self, name: str, owner: str, now: datetime, until: datetime) -> bool:
         """Take or renew a lease."""

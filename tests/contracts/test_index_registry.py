@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ai_server.storage.index_contract import DocumentRow, IndexRow, KeptIndex
+from ai_server.storage.index_contract import DocumentRow, IndexRow, KeptIndex, SourceRow
 from tests.contracts.builders import NOW
 
 
@@ -43,6 +43,21 @@ async def test_a_project_has_one_index_row(store):
     changed = IndexRow("demo", "c2", "better/384", 2, "", KeptIndex("c1", "encoder/512", "{}"))
     await store.index.put_index(changed)
     assert await store.index.index("demo") == changed
+
+
+async def test_a_folder_is_remembered_changed_and_forgotten(store):
+    first = SourceRow("demo", "notes", "/srv/notes", {"audience": ("public", "staff")}, {"lang": "language"})
+    assert list(await store.index.sources("demo")) == []
+    await store.index.put_source(first)
+    moved = SourceRow("demo", "notes", "/srv/élan", {}, {})
+    other = SourceRow("demo", "archive", "/srv/archive", {}, {})
+    await store.index.put_source(moved)
+    await store.index.put_source(other)
+    assert list(await store.index.sources("demo")) == [other, moved]
+    assert list(await store.index.sources("else")) == []
+    await store.index.remove_source("demo", "notes")
+    await store.index.remove_source("demo", "never-there")
+    assert list(await store.index.sources("demo")) == [other]
 
 
 async def test_a_lease_is_one_owners_until_it_is_over_or_given_back(store):

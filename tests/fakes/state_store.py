@@ -264,6 +264,7 @@ class MemoryIndex:
     rows: dict = field(default_factory=dict)
     indexes: dict = field(default_factory=dict)
     leases: dict = field(default_factory=dict)
+    folders: dict = field(default_factory=dict)
 
     async def documents(self, project_id, source_id):
         mine = [row for row in self.rows.values() if row.project_id == project_id]
@@ -282,6 +283,15 @@ class MemoryIndex:
 
     async def put_index(self, row) -> None:
         self.indexes[row.project_id] = row
+
+    async def sources(self, project_id):
+        return [row for (project, _), row in sorted(self.folders.items()) if project == project_id]
+
+    async def put_source(self, row) -> None:
+        self.folders[row.project_id, row.source_id] = row
+
+    async def remove_source(self, project_id, source_id) -> None:
+        self.folders.pop((project_id, source_id), None)
 
     async def take_lease(self, name, owner, now, until) -> bool:
         holder, ends = self.leases.get(name, (owner, now))

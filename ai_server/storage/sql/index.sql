@@ -34,6 +34,18 @@ ON CONFLICT (project_id) DO UPDATE
 SET collection = excluded.collection, fingerprint = excluded.fingerprint, generation = excluded.generation,
     calibration = excluded.calibration, previous_collection = excluded.previous_collection
 
+-- name: sources
+SELECT project_id, source_id, root, defaults, key_map FROM sources WHERE project_id = :project_id ORDER BY source_id
+
+-- name: put_source
+INSERT INTO sources (project_id, source_id, root, defaults, key_map)
+VALUES (:project_id, :source_id, :root, :defaults, :key_map)
+ON CONFLICT (project_id, source_id) DO UPDATE
+SET root = excluded.root, defaults = excluded.defaults, key_map = excluded.key_map
+
+-- name: remove_source
+DELETE FROM sources WHERE project_id = :project_id AND source_id = :source_id
+
 -- name: take_lease
 INSERT INTO leases (name, owner, until) VALUES (:name, :owner, :until)
 ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
