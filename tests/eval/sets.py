@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +32,18 @@ class EvalSet:
     name: str
     passages: list[Chunk]
     questions: list[Question] = field(default_factory=list)
+
+
+def sampled(whole: EvalSet, passages: int) -> EvalSet:
+    """Draw passages by their place, always the same, with the questions that they answer.
+
+    Of pairs of sets whose passages and questions correspond place by place, corresponding ones are drawn.
+    """
+    places = sorted(random.Random(42).sample(range(len(whole.passages)), min(passages, len(whole.passages))))
+    kept = [whole.passages[place] for place in places]
+    ids = {passage.chunk_id for passage in kept}
+    asked = [question for question in whole.questions if question.gold <= ids]
+    return EvalSet(whole.name, kept, asked)
 
 
 @dataclass(frozen=True, slots=True)
