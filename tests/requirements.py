@@ -508,6 +508,14 @@ BEHAVIOURS = (
         SUPPORT + "test_escalation.py::test_resolving_lets_the_ai_speak_again_without_what_came_before",
     ),
     _b(
+        "person-in-words",
+        "Who asks for a person in words is offered one at once, without a search; a question about people is answered",
+        "O",
+        "unit/gateway/test_person_asked.py::test_who_asks_for_a_person_is_understood",
+        "unit/gateway/test_person_asked.py::test_a_question_about_people_is_an_ordinary_question",
+        GATEWAY + "test_turns.py::test_who_asks_for_a_person_is_offered_one_at_once_and_the_ai_server_is_not_asked",
+    ),
+    _b(
         "person-any-time",
         "A person can be asked for at any time, in three languages",
         "I7",

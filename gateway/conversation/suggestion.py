@@ -1,4 +1,7 @@
-"""When documents do not suffice: ask to rephrase twice, then suggest a person; an answer starts the count again."""
+"""When documents do not suffice: ask to rephrase twice, then suggest a person; an answer starts the count again.
+
+Who asks for a person in words is offered one at once, and the count stays.
+"""
 
 from __future__ import annotations
 
@@ -24,3 +27,8 @@ def suggest(insufficient_count: int) -> Suggestion:
     if insufficient_count < REPHRASE_TIMES:
         return Suggestion(Kind.REPHRASE, ServerText("support_ai_clarify"), insufficient_count + 1)
     return Suggestion(Kind.SUGGEST_HUMAN, ServerText("support_suggest_escalation"), insufficient_count + 1)
+
+
+def offer_a_person() -> tuple[Kind, ServerText]:
+    """Word the reply to someone who asks for a person; they press the button that comes with it, or write on."""
+    return Kind.SUGGEST_HUMAN, ServerText("support_offer_person")

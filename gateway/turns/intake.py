@@ -19,6 +19,8 @@ from gateway.conversation.model import (
     staff_stream_id,
     visitor_stream_id,
 )
+from gateway.conversation.person_asked import asks_for_a_person
+from gateway.conversation.suggestion import offer_a_person
 from gateway.conversation.title import title_of
 from gateway.pending.contract import AskedLocally, Resumed
 from gateway.storage.contract import TurnRecord
@@ -30,7 +32,7 @@ from shared.ids import new_id
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gateway.conversation.model import Conversation, Visitor
+    from gateway.conversation.model import Conversation, ServerText, Visitor
     from gateway.identity.projects import Project
     from gateway.pending.contract import Answer
     from gateway.pending.service import Clarifications
@@ -60,6 +62,15 @@ class NewMessage:
         return hashlib.sha256(body.encode()).digest()
 
 
+@dataclass(frozen=True, slots=True)
+class _Local:
+    """What answers a message without the AI server."""
+
+    outcome: str
+    kind: Kind
+    text: ServerText
+
+
 async def streams_of(tx: Transaction, conversation: Conversation) -> tuple[str, ...]:
     """Name the streams that a conversation concerns: the visitor's, and the staff's once it had a ticket."""
     visitor = visitor_stream_id(conversation.visitor_id)
@@ -83,15 +94,15 @@ async def take_in(
     is_request: bool | None = None,
 ) -> TurnRecord:
     """Keep the message and its turn. While a ticket is open the turn is over at once: people answer, not the AI. So it
-    is where the message only makes us ask again; a reply that answers a question of ours goes on with what it decided.
-    `streams` are those that the conversation concerns.
+    is where the message only makes us ask again or asks for a person, who is offered; a reply that answers a question
+    of ours goes on with what it decided. `streams` are those that the conversation concerns.
 
     Raises:
         LookFirst: what the reply means hangs on `is_request`, which is None.
         TurnRunning: the conversation's last turn is not over.
         InvalidRequest: an attachment is not the visitor's, or was carried before.
     """
-    turn_id, said_id = new_id(now), new_id(now)
+    turn_id = new_id(now)
     silent = conversation.escalated
     answer: Answer = None
     if pending is not None and not silent:
@@ -100,12 +111,13 @@ async def take_in(
     question = await _question(tx, turn_id, visitor, project, conversation, message)
     if isinstance(answer, Resumed):
         question = replace(question, text=answer.text, resolved_intent=answer.resolved_intent)
-    outcome = answer.kind if isinstance(answer, AskedLocally) else Outcome.HANDED_OVER.value if silent else None
+    local = None if silent else _answered_here(answer, message)
+    outcome = Outcome.HANDED_OVER.value if silent else None if local is None else local.outcome
     turn = TurnRecord(
         id=turn_id,
         conversation_id=conversation.id,
         visitor_id=visitor.id,
-        user_message_id=said_id,
+        user_message_id=new_id(now),
         ai_message_id=new_id(now),
         question=to_plain(question),
         owner=owner,
@@ -118,26 +130,34 @@ async def take_in(
         running = await tx.turns.running_in(conversation.id)
         assert running is not None
         raise TurnRunning(running.id)
+    said = await _keep(tx, turn, visitor, conversation, message)
+    replied = None if local is None else await _reply_here(tx, turn, local, message.language)
+    await _tell(tx, streams, conversation.project_id, said, replied, turn)
+    if silent and desk is not None:
+        await desk.heard(tx, conversation, said)
+    return turn
+
+
+async def _keep(
+    tx: Transaction, turn: TurnRecord, visitor: Visitor, conversation: Conversation, message: NewMessage
+) -> Message:
+    """Keep what the visitor wrote; the first message names the conversation."""
+    now = turn.started_at
     if conversation.last_position == 0:
         await tx.conversations.change(conversation.id, title=title_of(message.text))
-    position = await tx.conversations.take_position(conversation.id, now)
     said = Message(
-        id=said_id,
+        id=turn.user_message_id,
         conversation_id=conversation.id,
-        position=position,
+        position=await tx.conversations.take_position(conversation.id, now),
         role=Role.USER,
         kind=None,
         text=message.text,
         created_at=now,
-        turn_id=turn_id,
-        attachments=await _carry(tx, message, visitor, said_id),
+        turn_id=turn.id,
+        attachments=await _carry(tx, message, visitor, turn.user_message_id),
     )
     await tx.messages.add(said)
-    asked = await _ask_locally(tx, turn, answer, message.language) if isinstance(answer, AskedLocally) else None
-    await _tell(tx, streams, conversation.project_id, said, asked, turn)
-    if silent and desk is not None:
-        await desk.heard(tx, conversation, said)
-    return turn
+    return said
 
 
 async def _carry(tx: Transaction, message: NewMessage, visitor: Visitor, said_id: str) -> tuple[AttachedFile, ...]:
@@ -175,31 +195,41 @@ async def _question(
     )
 
 
-async def _ask_locally(tx: Transaction, turn: TurnRecord, answer: AskedLocally, language: str) -> Message:
-    """Keep the question that answers the message; the AI server is not asked."""
-    asked = Message(
+def _answered_here(answer: Answer, message: NewMessage) -> _Local | None:
+    """Tell what needs no AI server: a question of ours put again, or the offer of a person to whoever asks for one."""
+    if isinstance(answer, AskedLocally):
+        return _Local(answer.kind, Kind.CLARIFICATION, answer.text)
+    if answer is None and not message.attachment_ids and asks_for_a_person(message.text):
+        return _Local(Outcome.ANSWERED.value, *offer_a_person())
+    return None
+
+
+async def _reply_here(tx: Transaction, turn: TurnRecord, local: _Local, language: str) -> Message:
+    """Keep the message that answers; the AI server is not asked."""
+    replied = Message(
         id=turn.ai_message_id,
         conversation_id=turn.conversation_id,
         position=await tx.conversations.take_position(turn.conversation_id, turn.started_at),
         role=Role.AI,
-        kind=Kind.CLARIFICATION,
+        kind=local.kind,
         text="",
         created_at=turn.started_at,
-        server_text=answer.text,
+        server_text=local.text,
         language=language,
         turn_id=turn.id,
-        facts=AnswerFacts(answer.kind),
+        facts=AnswerFacts(local.outcome),
     )
-    await tx.messages.add(asked)
-    return asked
+    await tx.messages.add(replied)
+    return replied
 
 
 async def _tell(
-    tx: Transaction, streams: tuple[str, ...], project_id: str, said: Message, asked: Message | None, turn: TurnRecord
+    tx: Transaction, streams: tuple[str, ...], project_id: str, said: Message, replied: Message | None, turn: TurnRecord
 ) -> None:
     told = [announcement.message_created(said, project_id)]
-    if asked is not None:
-        told += [announcement.clarifying(turn), announcement.message_created(asked, project_id)]
+    if replied is not None:
+        told += [announcement.clarifying(turn)] if replied.kind is Kind.CLARIFICATION else []
+        told.append(announcement.message_created(replied, project_id))
     if turn.outcome is not None:
         told.append(announcement.turn_done(turn, turn.outcome, None))
     for stream_id in streams:

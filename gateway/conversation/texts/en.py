@@ -10,6 +10,10 @@ TEXTS: Final = {
     "support_suggest_escalation": (
         "I still have not found an answer in the documents. Someone from the team can help you."
     ),
+    "support_offer_person": (
+        "Someone from the team can take over this conversation. Press the button below; "
+        "the assistant is silent afterwards."
+    ),
     "support_clarify_connector": (
         "Where should I search?\n\n{options}\n\nReply with the number, 1 to {count}, or with the name."
     ),

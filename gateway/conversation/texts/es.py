@@ -10,6 +10,10 @@ TEXTS: Final = {
     "support_suggest_escalation": (
         "Sigo sin encontrar una respuesta en los documentos. Una persona del equipo puede ayudarle."
     ),
+    "support_offer_person": (
+        "Una persona del equipo puede continuar esta conversación. Pulse el botón de abajo; "
+        "después, el asistente calla."
+    ),
     "support_clarify_connector": (
         "¿Dónde debo buscar?\n\n{options}\n\nResponda con el número, de 1 a {count}, o con el nombre."
     ),

@@ -10,6 +10,10 @@ TEXTS: Final = {
     "support_suggest_escalation": (
         "Je n’ai toujours pas trouvé de réponse dans les documents. Une personne de l’équipe peut vous aider."
     ),
+    "support_offer_person": (
+        "Une personne de l’équipe peut reprendre cette conversation. Appuyez sur le bouton ci-dessous ; "
+        "l’assistant se tait ensuite."
+    ),
     "support_clarify_connector": (
         "Où faut-il chercher ?\n\n{options}\n\nRépondez avec le numéro ou le nom, de 1 à {count}."
     ),

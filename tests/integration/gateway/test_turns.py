@@ -123,6 +123,18 @@ async def test_twice_rephrase_then_a_person_and_an_answer_begins_again(browser, 
     assert kinds == ["rephrase", "rephrase", "suggest_human", "answer", "rephrase"]
 
 
+async def test_who_asks_for_a_person_is_offered_one_at_once_and_the_ai_server_is_not_asked(
+    browser, conversation, assistant
+):
+    assistant.script = lambda question: answering("voilà")
+    turn = await browser.say(conversation, "Je veux parler à un conseiller")
+    assert (turn["outcome"], turn["ai_message"]["kind"]) == ("answered", "suggest_human")
+    assert turn["ai_message"]["text"].startswith("Une personne de l’équipe")
+    assert assistant.questions == []
+    turn = await browser.say(conversation, "Comment contacter le service des ressources humaines ?")
+    assert (turn["ai_message"]["kind"], len(assistant.questions)) == ("answer", 1)
+
+
 async def test_what_the_server_says_is_read_in_each_readers_language(browser, conversation, assistant):
     assistant.script = lambda question: ending(Outcome.INSUFFICIENT_CONTEXT)
     said = (await browser.say(conversation, "quoi"))["ai_message"]
