@@ -7,6 +7,7 @@ export PASSEUR_EVAL_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/
 PROJECT ?= demo
 DOCS ?=
 META ?=
+SOURCE ?=
 E ?=
 B ?=
 P ?=
@@ -24,8 +25,8 @@ help: ## This list
 run: core ## Start both processes, ingest samples/, print the chat page's address
 	@$(BIN)/python scripts/run.py
 
-ingest: core ## Index a folder: DOCS=path META='scope=docs audience=public language=fr' PROJECT=demo
-	@$(BIN)/python -m ai_server ingest --project '$(PROJECT)' $(if $(DOCS),--docs '$(DOCS)') $(if $(META),--meta '$(META)')
+ingest: core ## Index a folder: DOCS=path META='scope=docs audience=public' SOURCE=name PROJECT=demo
+	@$(BIN)/python -m ai_server ingest --project '$(PROJECT)' $(if $(DOCS),--docs '$(DOCS)') $(if $(META),--meta '$(META)') $(if $(SOURCE),--source '$(SOURCE)')
 
 ##@ Work on it
 test: dev services ## Create the environment and run the tests

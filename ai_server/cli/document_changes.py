@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ai_server.cli.counted import counted
 from ai_server.cli.metadata import defaults_of
 from shared.pb.passeur.v1 import documents_pb2, documents_pb2_grpc
 
@@ -96,7 +97,7 @@ def _print_lines(lines: Sequence[documents_pb2.FileLine]) -> bool:
     """Print a line for each document; tells whether none was rejected."""
     for line in lines:
         status = documents_pb2.FileStatus.Name(line.status).removeprefix("FILE_STATUS_").lower()
-        passages = f"{line.chunk_count} passages" if line.chunk_count else ""
+        passages = counted(line.chunk_count, "passage") if line.chunk_count else ""
         print("  ".join(part for part in (f"{status:9} {line.path}", passages, line.reason) if part))
     return all(line.status != documents_pb2.FILE_STATUS_REJECTED for line in lines)
 

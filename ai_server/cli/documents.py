@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ai_server.cli import document_changes
+from ai_server.cli.counted import counted
 from shared.pb.passeur.v1 import documents_pb2, documents_pb2_grpc
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from ai_server.cli.connection import Connection
 
 NAME: Final = "documents"
-HELP: Final = "list, explain, upsert or delete documents; audit, rebuild, calibrate or reindex the index"
+HELP: Final = "list, explain, upsert or delete documents; end a source; audit, rebuild, calibrate or reindex"
 _PAGE: Final = 500
 
 
@@ -25,16 +26,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     explain = actions.add_parser("explain", help="what the index holds of one document")
     audit = actions.add_parser("audit", help="query every passage by its own vector; exits 1 when one is not found")
     rebuild = actions.add_parser("rebuild", help="build the index anew from the documents, while answers go on")
+    forget = actions.add_parser("forget-source", help="end a source that ai.toml does not declare; its folder stays")
+    forget.add_argument("source")
     listing.add_argument("--source", default="", help="only this source")
     explain.add_argument("source")
     explain.add_argument("path")
-    for each in (listing, explain, audit, rebuild, *document_changes.configure(actions)):
+    for each in (listing, explain, audit, rebuild, forget, *document_changes.configure(actions)):
         each.add_argument("--project", default="demo", help="project id (default: demo)")
 
 
 async def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Ask the running server and print."""
-    actions = {"list": _list, "explain": _explain, "audit": _audit, "rebuild": _rebuild, **document_changes.ACTIONS}
+    own = {"list": _list, "explain": _explain, "audit": _audit, "rebuild": _rebuild, "forget-source": _forget}
+    actions = {**own, **document_changes.ACTIONS}
     async with context.connect() as connection:
         stub = documents_pb2_grpc.DocumentsServiceStub(connection.channel)
         return await actions[arguments.action](stub, arguments, connection)
@@ -49,7 +53,9 @@ async def _audit(
         print(f"not found by its own vector: {chunk_id}")
     for chunk_id in found.ghost_chunk_ids:
         print(f"deleted but still there: {chunk_id}")
-    print(f"{found.chunk_count} passages, {'clean' if found.clean else 'NOT clean: run `documents rebuild`'}")
+    print(
+        f"{counted(found.chunk_count, 'passage')}, {'clean' if found.clean else 'NOT clean: run `documents rebuild`'}"
+    )
     return 0 if found.clean else 1
 
 
@@ -66,6 +72,16 @@ async def _rebuild(
     return 0
 
 
+async def _forget(
+    stub: documents_pb2_grpc.DocumentsServiceStub, arguments: argparse.Namespace, connection: Connection
+) -> int:
+    request = documents_pb2.ForgetSourceRequest(project_id=arguments.project, source_id=arguments.source)
+    found = await stub.ForgetSource(request, metadata=connection.metadata)
+    told = f"{counted(found.document_count, 'document')}, {counted(found.chunk_count, 'passage')}"
+    print(f"{arguments.source}: forgotten ({told}); its folder was not touched")
+    return 0
+
+
 async def _list(
     stub: documents_pb2_grpc.DocumentsServiceStub, arguments: argparse.Namespace, connection: Connection
 ) -> int:
@@ -78,8 +94,11 @@ async def _list(
         page = await stub.List(request, metadata=connection.metadata)
         if first:
             for source in page.sources:
-                counts = f"{source.document_count} documents, {source.chunk_count} passages"
-                print(f"{source.source_id}\t{counts}\t{source.root}")
+                counts = f"{counted(source.document_count, 'document')}, {counted(source.chunk_count, 'passage')}"
+                where = (
+                    source.root or f"known no more: declare it again, or `documents forget-source {source.source_id}`"
+                )
+                print(f"{source.source_id}\t{counts}\t{where}")
         for entry in page.documents:
             print(_told(entry))
         first, token = False, page.next_page_token
@@ -88,7 +107,7 @@ async def _list(
 
 def _told(entry: documents_pb2.DocumentEntry) -> str:
     status = documents_pb2.FileStatus.Name(entry.status).removeprefix("FILE_STATUS_").lower()
-    detail = entry.reason or f"{entry.chunk_count} passages, {entry.language}, {entry.title}"
+    detail = entry.reason or f"{counted(entry.chunk_count, 'passage')}, {entry.language}, {entry.title}"
     return f"  {status:9} {entry.source_id}/{entry.path}\t{detail}"
 
 

@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import grpc
+import grpc.aio
+
+from ai_server.cli.counted import counted
 from ai_server.cli.metadata import defaults_of
 from shared.pb.passeur.v1 import documents_pb2, documents_pb2_grpc
 
@@ -19,6 +23,10 @@ if TYPE_CHECKING:
 
 NAME: Final = "ingest"
 HELP: Final = "index a folder of documents, or every source that the project declares"
+GONE: Final = frozenset(
+    {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED}
+)
+"""What the next source would be told as well."""
 _BAR_WIDTH: Final = 24
 
 
@@ -32,16 +40,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Sync through the running server; exits 1 when a file was rejected for want of a working index only."""
+    """Sync through the running server; exits 1 when a file was rejected or a source failed. One never keeps the others
+    from being synced.
+    """
     try:
         defaults = defaults_of(arguments.meta)
     except ValueError as exc:
         print(exc, file=sys.stderr)
         return 2
     async with context.connect() as connection:
+        wrong = 0
         for request in await _requests(arguments, defaults, connection):
-            await _sync(request, connection, quiet=arguments.quiet)
-    return 0
+            try:
+                wrong += await _sync(request, connection, quiet=arguments.quiet)
+            except grpc.aio.AioRpcError as error:
+                if error.code() in GONE:
+                    raise
+                wrong += 1
+                print(f"{_name(request)}: not indexed: {_remedy(error, request)}", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 async def _requests(
@@ -60,13 +77,28 @@ async def _requests(
     return [
         documents_pb2.SyncRequest(project_id=arguments.project, source_id=source.source_id)
         for source in listed.sources
-        if not source.managed
+        if source.root and not source.managed
     ]
 
 
-async def _sync(request: documents_pb2.SyncRequest, connection: Connection, *, quiet: bool) -> None:
+def _name(request: documents_pb2.SyncRequest) -> str:
+    return request.source_id or Path(request.root).name
+
+
+def _remedy(error: grpc.aio.AioRpcError, request: documents_pb2.SyncRequest) -> str:
+    """Say what the server said, and for a source that is gone how to end it."""
+    told = error.details() or error.code().name
+    if request.root or error.code() is not grpc.StatusCode.INVALID_ARGUMENT:
+        return told
+    end = f"documents forget-source --project {request.project_id} {request.source_id}"
+    return f"{told} (a source that is no more: take it out of ai.toml, or `{end}`)"
+
+
+async def _sync(request: documents_pb2.SyncRequest, connection: Connection, *, quiet: bool) -> int:
+    """Sync one source, printing what becomes of it; gives how many files were rejected."""
     stub = documents_pb2_grpc.DocumentsServiceStub(connection.channel)
-    bar = _Bar(request.source_id or Path(request.root).name)
+    bar = _Bar(_name(request))
+    rejected = 0
     announced = False
     undeclared: set[str] = set()
     async for response in stub.Sync(request, metadata=connection.metadata):
@@ -79,9 +111,10 @@ async def _sync(request: documents_pb2.SyncRequest, connection: Connection, *, q
         elif kind == "progress":
             if not announced:
                 announced = True
-                bar.say(f"{bar.name}: reading {response.progress.files_total_count} files …")
+                bar.say(f"{bar.name}: reading {counted(response.progress.files_total_count, 'file')} …")
             bar.move(response.progress)
         else:
+            rejected = response.summary.rejected_count
             bar.say(_summed_up(bar.name, response.summary))
     if undeclared:
         first = min(undeclared)
@@ -89,13 +122,14 @@ async def _sync(request: documents_pb2.SyncRequest, connection: Connection, *, q
             f"Nothing can be filtered by {', '.join(sorted(undeclared))}: to have that, declare them in "
             f"projects/{request.project_id}/ai.toml, as [keys.{first}]."
         )
+    return rejected
 
 
 def _told(line: documents_pb2.FileLine) -> str:
     status = documents_pb2.FileStatus.Name(line.status).removeprefix("FILE_STATUS_").lower()
     parts = [f"{status:9} {line.path}"]
     if line.chunk_count:
-        parts.append(f"{line.chunk_count} passages")
+        parts.append(counted(line.chunk_count, "passage"))
     if line.moved_from:
         parts.append(f"from {line.moved_from}")
     if line.undeclared_key_count:
@@ -109,7 +143,7 @@ def _summed_up(name: str, summary: documents_pb2.SyncSummary) -> str:
     names = ("indexed", "unchanged", "moved", "removed", "rejected", "skipped")
     files = ", ".join(f"{count} {word}" for word in names if (count := getattr(summary, f"{word}_count")))
     return (
-        f"{name}: {files or 'no files'}; {summary.chunks_embedded_count} passages embedded, "
+        f"{name}: {files or 'no files'}; {counted(summary.chunks_embedded_count, 'passage')} embedded, "
         f"{summary.chunks_reused_count} reused, {summary.chunks_removed_count} removed, "
         f"in {summary.duration_ms / 1000:.1f} s"
     )
@@ -134,7 +168,7 @@ class _Bar:
         text = (
             f"{self.name} [{'#' * full}{'.' * (_BAR_WIDTH - full)}] "
             f"{progress.files_done_count}/{progress.files_total_count} files, "
-            f"{progress.chunks_embedded_count} passages embedded"
+            f"{counted(progress.chunks_embedded_count, 'passage')} embedded"
         )
         self._clear()
         print(text[: shutil.get_terminal_size().columns - 1], end="", file=sys.stderr, flush=True)

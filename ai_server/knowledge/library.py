@@ -49,6 +49,8 @@ class Library:
         self.snapshot: Snapshot | None = None
         self.problem = ""
         self.lost: set[str] = set()
+        self.hindrance = ""
+        """Why what is lost cannot be put back; empty while it is being."""
         self.running: list[Outcome] = []
         self._index = index
         self._registry = registry
@@ -81,6 +83,11 @@ class Library:
         if self.snapshot is None:
             raise NotReady(self.problem or "The documents are still being loaded.")
         return self.snapshot
+
+    def being_restored(self) -> bool:
+        """Whether documents are missing from what is served and are about to come back."""
+        served = () if self.snapshot is None else self.snapshot.rows
+        return bool(self.lost) and not self.hindrance and any(each not in served for each in self.lost)
 
     def readable(self, chunk: Chunk, contexts: Sequence[RetrievalContext]) -> Chunk | None:
         """Check a passage again, by what running syncs already made of it; None when it may not be shown."""

@@ -45,8 +45,12 @@ def validate(values: Mapping[str, tuple[str, ...]], keys: Sequence[KeySpec]) -> 
     faults = [fault for key in keys for fault in _faults(key, values.get(key.name, ()))]
     if faults:
         raise Rejected("; ".join(faults))
-    declared = {key.name for key in keys} | _OWN_KEYS
-    return Described(dict(values), tuple(sorted(name for name in values if name not in declared)))
+    return Described(dict(values), tuple(sorted(name for name in values if undeclared(name, keys))))
+
+
+def undeclared(name: str, keys: Sequence[KeySpec]) -> bool:
+    """Whether a key neither is declared nor has a meaning of its own."""
+    return name not in _OWN_KEYS and all(key.name != name for key in keys)
 
 
 def _faults(key: KeySpec, values: tuple[str, ...]) -> list[str]:

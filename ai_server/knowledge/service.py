@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import structlog
 
-from ai_server.knowledge import chunking, documents, gate, ranking
+from ai_server.knowledge import chunking, documents, gate, given, ranking
 from ai_server.knowledge import language as languages
 from ai_server.knowledge.changes import Changes, Means
 from ai_server.knowledge.contract import (
@@ -119,9 +119,8 @@ class KnowledgeService:
         self._upkeep = Upkeep(self._index, self._libraries, leases, clock)
         means = Means(self._index, registry, leases, clock, make_embedder or _settings_alone)
         self._changes = Changes(self._libraries, means)
-        self._writer = Writer(
-            self._changes, self._parser, SourceBook(data_dir / "index" / "sources.json"), self._upkeep
-        )
+        self._book = SourceBook(registry, data_dir / "index" / "sources.json")
+        self._writer = Writer(self._changes, self._parser, self._book, self._upkeep)
         self._remodeller = Remodeller(self._changes, self._upkeep)
         self._shared = shared
         self._started = False
@@ -137,6 +136,7 @@ class KnowledgeService:
             if self._started:
                 return
             try:
+                await self._book.take_over()
                 await self._upkeep.load_all()
             except NotReady as exc:
                 self._upkeep.set("down", exc.message)
@@ -180,13 +180,17 @@ class KnowledgeService:
         if library.project.language_filters:
             rows = snapshot.in_language(rows, spoken)
         if not len(rows) or not query.strip():
+            _check_whole(library, contexts)
             return Retrieval((), False, {})
         vector = await self._query_vector_if_possible(library, query, spending)
         found = await asyncio.to_thread(
             ranking.retrieve, snapshot, rows, vector, query, language=spoken, limit=limit, gate=library.gate
         )
         hits = tuple(hit for hit in found.hits if library.readable(hit.chunk, contexts) is not None)
-        return replace(found, hits=hits, sufficient=any(hit.kept for hit in hits))
+        sufficient = any(hit.kept for hit in hits)
+        if not sufficient:
+            _check_whole(library, contexts)
+        return replace(found, hits=hits, sufficient=sufficient)
 
     async def passage(self, project_id: str, chunk_id: str, contexts: Sequence[RetrievalContext]) -> Chunk | None:
         """Give a passage that may be shown; see `Knowledge.passage`."""
@@ -195,27 +199,34 @@ class KnowledgeService:
         readable = None if chunk is None else library.readable(chunk, contexts)
         return readable if readable is not None and readable.quotable else None
 
-    def declares(self, project_id: str, source_id: str) -> bool:
-        """Whether the project's settings declare this source."""
-        return any(source.source_id == source_id for source in self._library(project_id).project.sources)
+    async def given(
+        self, project_id: str, source_id: str, root: Path, defaults: Mapping[str, tuple[str, ...]]
+    ) -> SourceSpec:
+        """Make the source of a folder that no settings declare; see `given.given`."""
+        project = self._library(project_id).project
+        remembered = await self._book.of(project_id)
+        return await given.given(project, remembered, source_id=source_id, root=root, defaults=defaults)
 
-    def source(self, project_id: str, source_id: str) -> SourceSpec:
+    async def source(self, project_id: str, source_id: str) -> SourceSpec:
         """Find a source that was declared, or given with an earlier sync.
 
         Raises:
             NotFound: neither.
         """
-        return self._writer.source(project_id, source_id)
+        return await self._writer.source(project_id, source_id)
 
     async def sources(self, project_id: str) -> Sequence[SourceEntry]:
-        """List sources with counts, by id."""
+        """List sources with counts, by id. One that is neither declared nor remembered any more has an empty root."""
         rows = await self._registry.documents(self._library(project_id).project.project_id, "")
+        known = await self._writer.sources(project_id)
         entries: list[SourceEntry] = []
-        for source in sorted(self._writer.sources(project_id).values(), key=lambda source: source.source_id):
-            own = [row for row in rows.values() if row.source_id == source.source_id]
+        for source_id in sorted(known.keys() | {row.source_id for row in rows.values()}):
+            source = known.get(source_id)
+            own = [row for row in rows.values() if row.source_id == source_id]
             indexed = [row for row in own if row.status == FileStatus.INDEXED]
             count = sum(len(row.chunk_ids) for row in indexed)
-            entries.append(SourceEntry(source.source_id, str(source.root), source.managed, len(indexed), count))
+            root, managed = (str(source.root), source.managed) if source is not None else ("", False)
+            entries.append(SourceEntry(source_id, root, managed, len(indexed), count))
         return entries
 
     async def documents(self, project_id: str, source_id: str, limit: int, after: str) -> Sequence[DocumentEntry]:
@@ -272,6 +283,10 @@ class KnowledgeService:
             raise InvalidRequest.of("data", str(exc)) from exc
         text = "\n".join(chunking.shown(block) for block in loaded.blocks)
         return loaded, text[:EXTRACT_LIMIT], len(text) > EXTRACT_LIMIT
+
+    async def forget(self, project_id: str, source_id: str) -> tuple[int, int]:
+        """Forget a source that no settings declare, with its documents; see `Writer.forget`."""
+        return await self._writer.forget(project_id, source_id)
 
     async def audit(self, project_id: str) -> IndexAudit:
         """Query every passage by its own vector; changes nothing but the readiness that it finds wrong."""
@@ -349,6 +364,12 @@ class KnowledgeService:
         else:
             self._query_vectors.move_to_end(key)
         return vector
+
+
+def _check_whole(library: Library, contexts: Sequence[RetrievalContext]) -> None:
+    """Refuse to say that the documents hold nothing while some of them are missing and about to come back."""
+    if contexts and library.being_restored():
+        raise NotReady("The documents are being indexed again: ask again in a few minutes.")
 
 
 def _entry(row: DocumentRow) -> DocumentEntry:

@@ -119,7 +119,9 @@ class Upkeep:
         elif problems:
             self.set("degraded", problems[0])
         elif missing:
-            self.set("degraded", f"{missing:,} passages are missing from the index and are put back; answers go on.")
+            hindrances = "; ".join(library.hindrance for library in self._libraries.values() if library.hindrance)
+            lost = f"{missing:,} passage{'s are' if missing > 1 else ' is'} missing from the index"
+            self.set("degraded", f"{lost}: {hindrances}" if hindrances else f"{lost} and put back; answers go on.")
         else:
             self.set("ready", "")
 

@@ -11,9 +11,10 @@ import structlog
 
 from ai_server.knowledge.contract import FileLine, FileStatus, SyncSummary
 from ai_server.knowledge.durable import IndexLost
+from ai_server.knowledge.forgetting import Forgetter
 from ai_server.knowledge.managed import ManagedFolder, check_paths, violations
 from ai_server.knowledge.sync import SourceSync, SyncTools
-from shared.errors import FolderSource, InvalidRequest, NotFound, SyncRunning
+from shared.errors import FolderSource, InvalidRequest, NotFound, SyncRunning, Violation
 from shared.ids import new_id
 
 if TYPE_CHECKING:
@@ -44,23 +45,24 @@ class Writer:
         self._means = changes.means
         self._parser = parser
         self._book = book
+        self._forgetter = Forgetter(changes, book)
         self._upkeep = upkeep
         self._turns: dict[tuple[str, str], asyncio.Lock] = {}
         self._waiting: Counter[tuple[str, str]] = Counter()
         self._running: set[asyncio.Future[Sequence[FileLine]]] = set()
 
-    def sources(self, project_id: str) -> Mapping[str, SourceSpec]:
+    async def sources(self, project_id: str) -> Mapping[str, SourceSpec]:
         """Sources by id: those of the settings, then those that were given with a sync."""
         declared = {source.source_id: source for source in self._changes.library(project_id).project.sources}
-        return {**{source.source_id: source for source in self._book.of(project_id)}, **declared}
+        return {**{source.source_id: source for source in await self._book.of(project_id)}, **declared}
 
-    def source(self, project_id: str, source_id: str) -> SourceSpec:
+    async def source(self, project_id: str, source_id: str) -> SourceSpec:
         """Find a source that was declared, or given with an earlier sync.
 
         Raises:
             NotFound: neither.
         """
-        found = self.sources(project_id).get(source_id)
+        found = (await self.sources(project_id)).get(source_id)
         if found is None:
             raise NotFound(f"No source `{source_id}` in project `{project_id}`: declare it, or give its folder.")
         return found
@@ -89,7 +91,7 @@ class Writer:
             SyncRunning: a sync of it runs, or too many calls wait; nothing was written.
             NotReady: the index, the registry or the disk does not take it.
         """
-        source = self._managed(project_id, source_id)
+        source = await self._managed(project_id, source_id)
         check_paths([each.path for each in sent], "documents")
         faults = violations(sent)
         if faults:
@@ -113,7 +115,7 @@ class Writer:
         Raises:
             FolderSource, InvalidRequest, SyncRunning, NotReady: as for `upsert`.
         """
-        source = self._managed(project_id, source_id)
+        source = await self._managed(project_id, source_id)
         check_paths(paths, "paths")
         self._changes.library(project_id).ready()
         folder = ManagedFolder(source.root)
@@ -135,17 +137,28 @@ class Writer:
         return await self._to_the_end(remove())
 
     async def rebuild(self, project_id: str) -> AsyncGenerator[SyncEvent, None]:
-        """Build the durable index anew from the documents, source by source; answers go on from the snapshot."""
+        """Build the durable index anew from the documents, source by source; answers go on from the snapshot.
+
+        Documents of sources that are known no more are dropped: nothing is left to build them from.
+
+        Raises:
+            InvalidRequest: folders are missing; each is named, and nothing was changed.
+            SyncRunning, NotReady, PasseurError: as for `sync`.
+        """
         library = self._changes.library(project_id)
         snapshot = library.ready()
+        known = await self.sources(project_id)
+        await self._check_folders(project_id, known)
         async with self._changes.held(project_id):
             await self._means.index.drop(library.row.collection)
             await self._means.index.prepare(library.row.collection)
-            library.lost = set(snapshot.rows)
-            for source in self.sources(project_id).values():
+            library.lost |= set(snapshot.rows)
+            await self._forgetter.give_up(project_id, known, held=True)
+            for source in known.values():
                 async with aclosing(self._sync(project_id, source, None)) as events:
                     async for event in events:
                         yield event
+            library.hindrance = ""
         self._upkeep.settle()
 
     async def put_back(self) -> None:
@@ -153,15 +166,39 @@ class Writer:
         for project_id, library in self._changes.libraries.items():
             if not library.lost:
                 continue
-            for source in self.sources(project_id).values():
+            hindrances: list[str] = []
+            known = await self.sources(project_id)
+            for source in known.values():
                 try:
                     async for _ in self.sync(project_id, source):
                         pass
-                except (SyncRunning, InvalidRequest) as exc:
+                except SyncRunning as exc:
+                    log.info("source not put back yet", source=source.source_id, reason=exc.message)
+                except InvalidRequest as exc:
+                    hindrances.append(f"source `{source.source_id}`: {exc.message}")
                     log.warning("source not put back", source=source.source_id, reason=exc.message)
+            await self._forgetter.give_up(project_id, known)
+            library.hindrance = "; ".join(hindrances) if library.lost else ""
         self._upkeep.settle()
 
+    async def forget(self, project_id: str, source_id: str) -> tuple[int, int]:
+        """Forget a source that no settings declare; see `Forgetter.forget`."""
+        forgotten = await self._forgetter.forget(project_id, source_id)
+        self._upkeep.settle()
+        return forgotten
+
     # ---------------------------------------------------------------- inside
+
+    async def _check_folders(self, project_id: str, known: Mapping[str, SourceSpec]) -> None:
+        """Refuse to drop an index that could not be built again whole."""
+        missing: list[Violation] = []
+        for source_id, source in known.items():
+            begins_empty = source.managed and not await self._means.registry.documents(project_id, source_id)
+            if not begins_empty and not await asyncio.to_thread(source.root.is_dir):
+                problem = f"its folder {source.root} is missing: bring it back, or end the source"
+                missing.append(Violation(f"source `{source_id}`", f"{problem} (`documents forget-source`)"))
+        if missing:
+            raise InvalidRequest(missing)
 
     async def _sync(
         self, project_id: str, source: SourceSpec, only: frozenset[str] | None
@@ -187,8 +224,9 @@ class Writer:
             indexed=library.ready().rows.keys() - library.lost,
             only=only,
         )
-        if source.source_id not in {each.source_id for each in library.project.sources}:
-            await asyncio.to_thread(self._book.remember, project_id, source)
+        declared = {each.source_id for each in library.project.sources}
+        if source.source_id not in declared and await asyncio.to_thread(source.root.is_dir):
+            await self._book.remember(project_id, source)
         library.running.append(run.outcome)
         try:
             async for event in run.run():
@@ -230,8 +268,8 @@ class Writer:
                     lines[event.path] = event
         return [lines.get(path) or FileLine(path, FileStatus.SKIPPED) for path in paths]
 
-    def _managed(self, project_id: str, source_id: str) -> SourceSpec:
-        source = self.source(project_id, source_id)
+    async def _managed(self, project_id: str, source_id: str) -> SourceSpec:
+        source = await self.source(project_id, source_id)
         if not source.managed:
             raise FolderSource(
                 f"Source `{source_id}` is the folder {source.root}: change its files and sync it. Only a source with "

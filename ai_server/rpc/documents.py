@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ai_server.clients import Scope
-from ai_server.knowledge.contract import FileLine, FileStatus, SourceSpec, Spending, SyncProgress, SyncSummary
+from ai_server.knowledge.contract import FileLine, FileStatus, Spending, SyncProgress, SyncSummary
 from ai_server.knowledge.managed import ManagedDocument
 from ai_server.rpc import caller
 from ai_server.rpc.offer import Offer
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from ai_server.knowledge.contract import Chunk, DocumentEntry, SyncEvent
     from ai_server.services import Services
 
-SOURCE_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 PATH_LIMIT: Final = 4_096
 VALUE_LIMIT: Final = 200
 VALUES_LIMIT: Final = 100
@@ -33,8 +31,6 @@ QUESTIONS_LIMIT: Final = 2_000
 QUESTION_LIMIT: Final = 2_000
 KEYS_SHOWN, KEY_SHOWN = 20, 100
 """How many undeclared keys of a file are named, and how many characters of each."""
-UNDECLARED_KEY_MAP: Final = {"lang": "language"}
-"""Renames in a folder that no settings declare: `lang` is what most front matter calls it."""
 STATUSES: Final = {status: getattr(documents_pb2, f"FILE_STATUS_{status.name}") for status in FileStatus}
 
 
@@ -51,9 +47,10 @@ class DocumentsServicer(documents_pb2_grpc.DocumentsServiceServicer):
         if request.root:
             client.require(Scope.ADMIN)
         knowledge = await self._services.knowledge()
-        source = _given(request) if request.root else knowledge.source(request.project_id, request.source_id)
-        if request.root and knowledge.declares(request.project_id, source.source_id):
-            raise InvalidRequest.of("root", f"`{source.source_id}` is declared in the settings: leave the root empty")
+        if request.root:
+            source = await knowledge.given(request.project_id, *_given(request))
+        else:
+            source = await knowledge.source(request.project_id, request.source_id)
         async with aclosing(knowledge.sync(request.project_id, source)) as events:
             async for event in events:
                 yield _sync_response(event)
@@ -129,6 +126,13 @@ class DocumentsServicer(documents_pb2_grpc.DocumentsServiceServicer):
         knowledge = await self._services.knowledge()
         lines = await knowledge.delete(request.project_id, request.source_id, list(request.paths))
         return documents_pb2.DeleteResponse(files=[_file(each) for each in lines])
+
+    async def ForgetSource(self, request: Any, context: Any) -> documents_pb2.ForgetSourceResponse:
+        """Forget a source that no settings declare."""
+        caller.client_for(request.project_id).require(Scope.ADMIN)
+        knowledge = await self._services.knowledge()
+        documents, passages = await knowledge.forget(request.project_id, request.source_id)
+        return documents_pb2.ForgetSourceResponse(document_count=documents, chunk_count=passages)
 
     async def Extract(self, request_iterator: Any, context: Any) -> documents_pb2.ExtractResponse:
         """Give the text of an uploaded document; nothing is stored."""
@@ -221,8 +225,8 @@ class DocumentsServicer(documents_pb2_grpc.DocumentsServiceServicer):
         )
 
 
-def _given(request: Any) -> SourceSpec:
-    """Make the source that a request describes: a folder that no settings declare.
+def _given(request: Any) -> tuple[str, Path, dict[str, tuple[str, ...]]]:
+    """Read the source that a request describes, a folder that no settings declare: its id or none, root, defaults.
 
     Raises:
         InvalidRequest: every field that is wrong.
@@ -237,11 +241,7 @@ def _given(request: Any) -> SourceSpec:
     kept = [fault for fault in faults if fault is not None]
     if kept:
         raise InvalidRequest(kept)
-    source_id = request.source_id or re.sub(r"[^a-z0-9_-]+", "-", root.name.lower()).strip("-_")[:63]
-    if SOURCE_ID.fullmatch(source_id) is None:
-        raise InvalidRequest.of("source_id", "must be small letters, digits, - and _, at most 63")
-    defaults = {key: tuple(values.values) for key, values in request.defaults.items()}
-    return SourceSpec(source_id, root, defaults, UNDECLARED_KEY_MAP)
+    return request.source_id, root, {key: tuple(values.values) for key, values in request.defaults.items()}
 
 
 def _value_faults(defaults: Mapping[str, Any]) -> Iterable[Any]:

@@ -68,7 +68,7 @@ async def run(rig, module, capsys, *words: str) -> tuple[int, str]:
     module.configure(parser)
     context = CommandContext(rig.desk.folder, rig.desk.folder, connect)
     code = await module.run(parser.parse_args(words), context)
-    return code, capsys.readouterr().out
+    return code, "".join(capsys.readouterr())
 
 
 async def test_a_sent_document_is_answered_from_and_a_deleted_one_is_not(rig):
@@ -154,9 +154,35 @@ async def test_ingest_says_what_it_reads_before_it_reads_and_which_keys_are_unde
     code, said = await run(rig, ingest, capsys, "--source", "handbook")
     assert code == 0
     lines = said.splitlines()
-    assert lines[0] == "handbook: reading 1 files …"
+    assert lines[0] == "handbook: reading 1 file …"
     assert "kept, but undeclared: team" in lines[1]
     assert "[keys.team]" in said
+
+
+async def test_one_source_that_fails_keeps_no_other_from_being_synced_and_can_be_ended(rig, capsys, tmp_path):
+    extra = tmp_path / "a-wrong-turn"
+    extra.mkdir()
+    (extra / "prices.md").write_bytes(PRICES)
+    code, said = await run(rig, ingest, capsys, "--docs", str(extra), "--meta", "scope=docs audience=public")
+    assert (code, "1 indexed; 1 passage embedded" in said) == (0, True), said
+    (extra / "prices.md").unlink()
+    extra.rmdir()
+    code, said = await run(rig, ingest, capsys)
+    assert (code, "handbook: 1 indexed" in said) == (1, True), said
+    assert "a-wrong-turn: not indexed" in said
+    assert "documents forget-source --project demo a-wrong-turn" in said
+    code, said = await run(rig, command, capsys, "forget-source", "a-wrong-turn")
+    assert (code, said) == (0, "a-wrong-turn: forgotten (1 document, 1 passage); its folder was not touched\n")
+    assert (await run(rig, ingest, capsys))[0] == 0
+    request = documents_pb2.ForgetSourceRequest(project_id="demo", source_id="handbook")
+    call = stub(rig).ForgetSource(request, metadata=rig.metadata("operator"), timeout=20)
+    assert (await refusal(call))[0] is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_a_rejected_file_makes_ingest_exit_with_1(rig, capsys):
+    rig.desk.write("nuqneh.md", "---\nlanguage: tlh\n---\n# Nuqneh\n\nNo such language here.\n")
+    code, said = await run(rig, ingest, capsys, "--source", "handbook")
+    assert (code, "1 indexed, 1 rejected" in said) == (1, True), said
 
 
 async def test_calibrate_tells_all_thresholds_and_what_they_cost(rig, capsys, tmp_path):

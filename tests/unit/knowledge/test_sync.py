@@ -257,10 +257,9 @@ async def test_a_source_given_by_hand_is_remembered(desk):
     extra.mkdir()
     (extra / "x.md").write_text(HOURS, encoding="utf-8")
     await desk.sync(SourceSpec("extra", extra, DEFAULTS, {}))
-    assert desk.service.source("demo", "extra").root == extra
-    assert not desk.service.declares("demo", "extra")
+    assert (await desk.service.source("demo", "extra")).root == extra
     with pytest.raises(NotFound):
-        desk.service.source("demo", "other")
+        await desk.service.source("demo", "other")
 
 
 async def test_another_model_refuses_with_the_remedy_until_it_is_set_back(desk):

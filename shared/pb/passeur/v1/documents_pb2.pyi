@@ -164,6 +164,22 @@ class DeleteResponse(_message.Message):
     files: _containers.RepeatedCompositeFieldContainer[FileLine]
     def __init__(self, files: _Optional[_Iterable[_Union[FileLine, _Mapping]]] = ...) -> None: ...
 
+class ForgetSourceRequest(_message.Message):
+    __slots__ = ("project_id", "source_id")
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_ID_FIELD_NUMBER: _ClassVar[int]
+    project_id: str
+    source_id: str
+    def __init__(self, project_id: _Optional[str] = ..., source_id: _Optional[str] = ...) -> None: ...
+
+class ForgetSourceResponse(_message.Message):
+    __slots__ = ("document_count", "chunk_count")
+    DOCUMENT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_COUNT_FIELD_NUMBER: _ClassVar[int]
+    document_count: int
+    chunk_count: int
+    def __init__(self, document_count: _Optional[int] = ..., chunk_count: _Optional[int] = ...) -> None: ...
+
 class ListRequest(_message.Message):
     __slots__ = ("project_id", "source_id", "page_size", "page_token")
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]

@@ -50,6 +50,11 @@ class DocumentsServiceStub:
                 request_serializer=passeur_dot_v1_dot_documents__pb2.DeleteRequest.SerializeToString,
                 response_deserializer=passeur_dot_v1_dot_documents__pb2.DeleteResponse.FromString,
                 _registered_method=True)
+        self.ForgetSource = channel.unary_unary(
+                '/passeur.v1.DocumentsService/ForgetSource',
+                request_serializer=passeur_dot_v1_dot_documents__pb2.ForgetSourceRequest.SerializeToString,
+                response_deserializer=passeur_dot_v1_dot_documents__pb2.ForgetSourceResponse.FromString,
+                _registered_method=True)
         self.List = channel.unary_unary(
                 '/passeur.v1.DocumentsService/List',
                 request_serializer=passeur_dot_v1_dot_documents__pb2.ListRequest.SerializeToString,
@@ -121,6 +126,15 @@ class DocumentsServiceServicer:
 
     def Delete(self, request, context):
         """Removes documents from a managed source. Idempotent; unknown paths are reported as skipped, not errors. At most 100.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ForgetSource(self, request, context):
+        """Forgets a source that no settings declare, with everything that is indexed of it; its folder is not touched. Needs
+        the scope `admin`. NOT_FOUND when there is none; INVALID_ARGUMENT for a declared one; ABORTED SYNC_RUNNING while a
+        sync of it runs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -209,6 +223,11 @@ def add_DocumentsServiceServicer_to_server(servicer, server):
                     servicer.Delete,
                     request_deserializer=passeur_dot_v1_dot_documents__pb2.DeleteRequest.FromString,
                     response_serializer=passeur_dot_v1_dot_documents__pb2.DeleteResponse.SerializeToString,
+            ),
+            'ForgetSource': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForgetSource,
+                    request_deserializer=passeur_dot_v1_dot_documents__pb2.ForgetSourceRequest.FromString,
+                    response_serializer=passeur_dot_v1_dot_documents__pb2.ForgetSourceResponse.SerializeToString,
             ),
             'List': grpc.unary_unary_rpc_method_handler(
                     servicer.List,
@@ -338,6 +357,33 @@ class DocumentsService:
             '/passeur.v1.DocumentsService/Delete',
             passeur_dot_v1_dot_documents__pb2.DeleteRequest.SerializeToString,
             passeur_dot_v1_dot_documents__pb2.DeleteResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForgetSource(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/passeur.v1.DocumentsService/ForgetSource',
+            passeur_dot_v1_dot_documents__pb2.ForgetSourceRequest.SerializeToString,
+            passeur_dot_v1_dot_documents__pb2.ForgetSourceResponse.FromString,
             options,
             channel_credentials,
             insecure,
