@@ -15,6 +15,8 @@ PIECE = 256 * 1024
 CONNECT_S = 30.0
 QUIET_S = 0.4
 """Nothing for so long: whatever was sent has arrived."""
+OPENED = b"retry:"
+"""What our event streams begin with, once the store has told where."""
 TIME = re.compile(rb'"t":(\d+)')
 
 
@@ -53,7 +55,7 @@ class Crowd:
         """Connect one watched reader for each request, all at once: nobody waits for another's answer."""
         sockets = [self._call(port, request, reads=True) for request in requests]
         for each in sockets:
-            self._sit_down(each, watched=True)
+            self._sit_down(each, watched=True, until=OPENED)
         return [each.fileno() for each in sockets]
 
     def _call(self, port: int, request: bytes, *, reads: bool) -> socket.socket:
@@ -66,10 +68,10 @@ class Crowd:
         self.sockets[made.fileno()] = made
         return made
 
-    def _sit_down(self, each: socket.socket, *, watched: bool) -> None:
-        """Wait until the response has begun."""
+    def _sit_down(self, each: socket.socket, *, watched: bool, until: bytes = b"") -> None:
+        """Wait until the response has begun, and `until` has come."""
         head = b""
-        while b"\r\n\r\n" not in head:
+        while b"\r\n\r\n" not in head or until not in head:
             piece = each.recv(65536)
             if not piece:
                 raise ConnectionError("the server closed the stream")
