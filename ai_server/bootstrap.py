@@ -19,7 +19,16 @@ from ai_server import settings as setting_files
 from ai_server.application import Application
 from ai_server.cli.command import CommandContext
 from ai_server.cli.connection import Unreachable, connected
-from ai_server.clients import ALL_PROJECTS, CLIENTS_FILE, Client, ClientRegister, Scope, load_clients, token_digest
+from ai_server.clients import (
+    ALL_PROJECTS,
+    CLIENTS_FILE,
+    Client,
+    ClientFile,
+    ClientRegister,
+    Scope,
+    load_clients,
+    token_digest,
+)
 from ai_server.knowledge.index import ChromaIndex, ChromaServer
 from ai_server.knowledge.server_child import ServerAddress
 from ai_server.knowledge.service import KnowledgeService
@@ -176,7 +185,8 @@ async def _serve(plan: Plan) -> int:
     settings = plan.settings
     figures = CollectorRegistry()
     application = _application(plan, figures)
-    listener = Listener(application, ClientRegister(plan.clients), figures)
+    file = ClientFile(setting_files.own_dir() / CLIENTS_FILE, application.clock)
+    listener = Listener(application, ClientRegister(plan.clients, file), figures)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)

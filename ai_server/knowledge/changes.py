@@ -58,7 +58,7 @@ class Changes:
         """
         library = self.libraries.get(project_id)
         if library is None:
-            raise NotFound(f"No project `{project_id}` here.")
+            raise NotFound(f"No project `{project_id}` here: check the name; a new project counts after a restart.")
         return library
 
     def settled(self, project_id: str) -> Embedder:

@@ -107,7 +107,7 @@ async def started(stack: AsyncExitStack, folder: Path, settings: dict[str, str])
     """Start one with an operator as its only client."""
     installation = Installation(folder, settings)
     installation.write_project()
-    token = add_client(installation.data / "ai" / CLIENTS_FILE, "operator", [ALL_PROJECTS], list(Scope))
+    _, token = add_client(installation.data / "ai" / CLIENTS_FILE, "operator", [ALL_PROJECTS], list(Scope))
     channel = await stack.enter_async_context(grpc.aio.insecure_channel(f"127.0.0.1:{installation.ai_port}"))
     stack.callback(installation.stop)
     installation.start("ai_server")

@@ -43,7 +43,7 @@ class Installation:
         shipped = (REPOSITORY / "projects" / "demo" / "ai.toml").read_text()
         (home / "ai.toml").write_text(shipped.replace('root = "../../samples"', 'root = "docs"'))
         (folder / "data" / "ai").mkdir(parents=True)
-        self.token = add_client(folder / "data" / "ai" / "clients.toml", "operator", ["*"], ["admin"])
+        _, self.token = add_client(folder / "data" / "ai" / "clients.toml", "operator", ["*"], ["admin"])
         (folder / "data" / "ai" / "operator.token").write_text(self.token)
 
     @property
