@@ -97,9 +97,13 @@ class Unauthenticated(PasseurError):
 
     reason, slug, grpc_code, http_status = "UNAUTHENTICATED", "unauthenticated", "UNAUTHENTICATED", 401
 
-    def __init__(self) -> None:
-        """Say the same for every cause, so that nothing can be learnt from it."""
-        super().__init__("Valid credentials are needed: send them as `Authorization: Bearer …`.")
+    def __init__(self, cause: str = "", *, how: str = "") -> None:
+        """Say the same for every cause, so that nothing can be learnt from it; `how` is where they belong.
+
+        `cause` is a word for the log, never a secret, and is told to nobody.
+        """
+        super().__init__("Valid credentials are needed" + (f": {how}." if how else "."))
+        self.cause = cause
 
 
 class Forbidden(PasseurError):

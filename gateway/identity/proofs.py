@@ -1,6 +1,7 @@
 """How a host proves who its signed-in visitor is: a JWT, or an HMAC over project, user id and time.
 
-Whatever is wrong with a proof, the caller is told the same: nothing can be learnt by trying.
+Whatever is wrong with a proof, the caller is told the same: nothing can be learnt by trying. The error's `cause` says
+which check failed, for the operator's log (the list is in `docs/identity.md`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from joserfc import jwt
-from joserfc.errors import JoseError
+from joserfc.errors import BadSignatureError, JoseError
 
 from shared.errors import Unauthenticated
 from shared.text import text_violation
@@ -72,17 +73,21 @@ def verify_jwt(token: str, host: HostIdentity, now: datetime) -> Proven:
     """
     try:
         if len(token) > TOKEN_LIMIT:
-            raise Unauthenticated
+            raise Unauthenticated("malformed")
         host_key = _key_of(token, host)
         claims = jwt.decode(token, host_key.key, algorithms=[host_key.algorithm]).claims
         if claims != _part(token, 1):
-            raise Unauthenticated
+            raise Unauthenticated("malformed")
         _check_times(claims, now)
-        if not host.issuer or claims.get("iss") != host.issuer or not _is_for(claims.get("aud"), host.audience):
-            raise Unauthenticated
+        if not host.issuer or claims.get("iss") != host.issuer:
+            raise Unauthenticated("issuer")
+        if not _is_for(claims.get("aud"), host.audience):
+            raise Unauthenticated("audience")
         return Proven(_user_id(claims.get("sub")), claims)
+    except BadSignatureError as exc:
+        raise Unauthenticated("signature") from exc
     except (JoseError, ValueError, TypeError, RecursionError) as exc:
-        raise Unauthenticated from exc
+        raise Unauthenticated("malformed") from exc
 
 
 def verify_hmac(
@@ -93,14 +98,16 @@ def verify_hmac(
     Raises:
         Unauthenticated: anything is wrong, or the project has no secret.
     """
-    if not host.hmac_secret or HEX_DIGEST.fullmatch(signature) is None:
-        raise Unauthenticated
+    if not host.hmac_secret:
+        raise Unauthenticated("no_keys")
+    if HEX_DIGEST.fullmatch(signature) is None:
+        raise Unauthenticated("malformed")
     user_id = _user_id(user_id)
     if not hmac.compare_digest(sign_hmac(project_id, user_id, issued_at, host.hmac_secret), signature):
-        raise Unauthenticated
+        raise Unauthenticated("signature")
     issued = _instant(issued_at)
     if not issued - SKEW <= now < issued + HMAC_LIFE + SKEW:
-        raise Unauthenticated
+        raise Unauthenticated("time")
     return Proven(user_id, {})
 
 
@@ -112,13 +119,17 @@ def sign_hmac(project_id: str, user_id: str, issued_at: int, secret: bytes) -> s
 
 def _key_of(token: str, host: HostIdentity) -> HostKey:
     """Choose the key by our own map; a token without `kid` is taken only where there is one key."""
+    if not host.keys:
+        raise Unauthenticated("no_keys")
     header = _part(token, 0)
     if not header.keys() <= HEADER_NAMES:
-        raise Unauthenticated
+        raise Unauthenticated("header")
     kid = header.get("kid", next(iter(host.keys)) if len(host.keys) == 1 else None)
     host_key = host.keys.get(kid) if isinstance(kid, str) else None
-    if host_key is None or header.get("alg") != host_key.algorithm:
-        raise Unauthenticated
+    if host_key is None:
+        raise Unauthenticated("kid")
+    if header.get("alg") != host_key.algorithm:
+        raise Unauthenticated("algorithm")
     return host_key
 
 
@@ -126,44 +137,46 @@ def _part(token: str, place: int) -> dict[str, Any]:
     """Read one of a token's JSON parts ourselves: no name twice, no number that is not a number."""
     parts = token.split(".")
     if len(parts) != 3 or not all(parts):  # noqa: PLR2004 - RFC 7515 §3.1
-        raise Unauthenticated
+        raise Unauthenticated("malformed")
     try:
         raw = base64.b64decode(parts[place] + "=" * (-len(parts[place]) % 4), altchars=b"-_", validate=True)
     except binascii.Error as exc:
-        raise Unauthenticated from exc
+        raise Unauthenticated("malformed") from exc
     found = json.loads(raw.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_refuse)
     if not isinstance(found, dict):
-        raise Unauthenticated
+        raise Unauthenticated("malformed")
     return found
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise Unauthenticated
+        raise Unauthenticated("malformed")
     return found
 
 
 def _refuse(_name: str) -> None:
-    raise Unauthenticated
+    raise Unauthenticated("malformed")
 
 
 def _check_times(claims: Mapping[str, Any], now: datetime) -> None:
     ends = _instant(claims.get("exp"))
-    if now >= ends + SKEW or ends > now + LONGEST_LIFE:
-        raise Unauthenticated
+    if now >= ends + SKEW:
+        raise Unauthenticated("expired")
+    if ends > now + LONGEST_LIFE:
+        raise Unauthenticated("lives_too_long")
     for name in ("nbf", "iat"):
         if name in claims and _instant(claims[name]) > now + SKEW:
-            raise Unauthenticated
+            raise Unauthenticated("not_yet")
 
 
 def _instant(seconds: object) -> datetime:
     if not isinstance(seconds, int) or isinstance(seconds, bool):
-        raise Unauthenticated
+        raise Unauthenticated("time")
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError) as exc:
-        raise Unauthenticated from exc
+        raise Unauthenticated("time") from exc
 
 
 def _is_for(audience: object, ours: str) -> bool:
@@ -173,5 +186,5 @@ def _is_for(audience: object, ours: str) -> bool:
 
 def _user_id(value: object) -> str:
     if not isinstance(value, str) or "\n" in value or text_violation("sub", value, limit=USER_ID_LIMIT):
-        raise Unauthenticated
+        raise Unauthenticated("subject")
     return value

@@ -107,10 +107,12 @@ class SessionService:
         async with self._store.transaction() as tx:
             found = await tx.sessions.find(digest(token))
             if found is None:
-                raise Unauthenticated
+                raise Unauthenticated("old_token_unknown")
             visitor, ends = found
-            if ends + RENEWABLE_AFTER_END <= now or visitor.project_id != project.id or visitor.subject is not None:
-                raise Unauthenticated
+            if ends + RENEWABLE_AFTER_END <= now or visitor.project_id != project.id:
+                raise Unauthenticated("old_token_not_renewable")
+            if visitor.subject is not None:
+                raise Unauthenticated("proof_needed")
             await tx.sessions.shorten(digest(token), now + RENEWED_GRACE)
             return await self._issue(tx, visitor)
 

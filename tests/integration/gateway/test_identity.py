@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey
+from structlog.testing import capture_logs
 
 from gateway.identity.entitlements import Entitlement
 from gateway.identity.proofs import HostIdentity, HostKey, sign_hmac
@@ -89,9 +90,16 @@ async def test_a_claim_without_a_good_proof_makes_no_session_at_all(new_browser,
         {"jwt": token(services)[:-3]},
         {"jwt": token(services, aud="other")},
     ]
-    answers = [await sign_in(browser, **proof) for proof in wrong]
-    assert [answer.status for answer in answers] == [401] * len(wrong)
+    with capture_logs() as logged:
+        answers = [await sign_in(browser, **proof) for proof in wrong]
+        answers.append(await browser.call("POST", "/v1/sessions", {"public_key": "pk_mistyped"}))
+    assert [answer.status for answer in answers] == [401] * len(answers)
     assert len({answer.body["detail"] for answer in answers}) == 1
+    assert "Authorization" not in answers[0].body["detail"]  # which is not where a proof goes
+    causes = ["malformed", "signature", "signature", "signature", "malformed", "signature", "audience", "public_key"]
+    assert [each["reason"] for each in logged if each["event"] == "session_refused"] == causes
+    assert {each["log_level"] for each in logged if each["event"] == "session_refused"} == {"info"}
+    assert not [each for each in logged if "user-1" in str(each) or good["signature"] in str(each)]
     for malformed in ({"user": {"user_id": "user-1"}}, {"user_id": "user-1"}, {"user": "user-1"}):
         assert (await sign_in(browser, **malformed)).status == 400
 

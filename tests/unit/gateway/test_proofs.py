@@ -170,6 +170,30 @@ def test_every_forged_token_is_refused_with_the_same_words():
     assert {refused(each) for each in forged} == {Unauthenticated().message}
 
 
+@pytest.mark.parametrize(
+    ("forged", "cause"),
+    [
+        (lambda: token(aud="other"), "audience"),
+        (lambda: token(iss="https://evil.example"), "issuer"),
+        (lambda: token(exp=at(-600)), "expired"),
+        (lambda: token(exp=at(8 * 86_400)), "lives_too_long"),
+        (lambda: token(nbf=at(600)), "not_yet"),
+        (lambda: token(exp="soon"), "time"),
+        (lambda: token(sub=""), "subject"),
+        (lambda: hs256({"alg": "HS256", "kid": "h"}, b"x" * 32), "signature"),
+        (lambda: hs256({"alg": "HS256", "kid": "unknown"}, b"k" * 32), "kid"),
+        (lambda: hs256({"alg": "RS256", "kid": "h"}, b"k" * 32), "algorithm"),
+        (lambda: hs256({"alg": "HS256", "kid": "h", "jku": "https://evil.example"}, b"k" * 32), "header"),
+        (lambda: "no token", "malformed"),
+    ],
+)
+def test_the_operator_can_find_which_check_failed(forged, cause):
+    with pytest.raises(Unauthenticated) as told:
+        verify_jwt(forged(), HOST, NOW)
+    assert told.value.cause == cause
+    assert cause not in told.value.message
+
+
 def test_a_signed_token_that_names_a_claim_twice_is_refused():
     twice = f'{{"iss":"https://host.example","aud":"passeur","sub":"a","sub":"b","exp":{at(600)}}}'.encode()
     refused(jws.serialize_compact({"alg": "HS256", "kid": "h"}, twice, OCT))
