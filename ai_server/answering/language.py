@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from ai_server.knowledge.language import detect_message
+from ai_server.knowledge.language import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ai_server.answering.contract import HistoryMessage
 
-SURE_WORDS: Final = 6
-"""From this many words on the question's own language wins over the caller's belief: people do not write in the
-language of the page that they are on."""
-
-_WORD: Final = re.compile(r"[^\W\d_]+")
+LOOK_BACK: Final = 6
+"""Latest messages among which the person's own are asked where the question does not tell."""
 
 
 def turn_language(question: str, hint: str, history: Sequence[HistoryMessage], languages: tuple[str, ...]) -> str:
-    """Choose the language: the question where it says enough, else the hint, else the conversation, else the
-    project's first.
+    """Choose the language: the question's where it is certain, since people do not write in the language of the page
+    that they are on; else that of what the person wrote before; else the hint; else what is likeliest, or the project's
+    first.
     """
+    asked = told(question, languages)
+    if asked.certain:
+        return asked.language
+    for each in reversed(history[-LOOK_BACK:]):
+        if each.role == "user" and (before := told(each.text, languages)).certain:
+            return before.language
     hinted = hint.replace("_", "-").partition("-")[0].casefold()
-    told = detect_message(question, languages, otherwise="")
-    if hinted in languages:
-        return told if told and sum(1 for _ in islice(_WORD.finditer(question), SURE_WORDS)) == SURE_WORDS else hinted
-    if told:
-        return told
-    said = " ".join(each.text for each in history[-6:] if each.role == "user")
-    return detect_message(said, languages, otherwise=languages[0])
+    return hinted if hinted in languages else asked.language or languages[0]

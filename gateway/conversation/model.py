@@ -37,12 +37,14 @@ class Kind(StrEnum):
 class ServerText:
     """A text that the server writes: kept as key and parameters, rendered in the language of whoever reads it.
 
-    `options` are what the reader can choose from, numbered from 1; each holds its words by language.
+    `options` are what the reader can choose from, numbered from 1; each holds its words by language. `spoken` is the
+    language of the question that it replies to where that was not the page's: the visitor reads it in that one.
     """
 
     key: str
     parameters: Mapping[str, str] = field(default_factory=dict)
     options: tuple[Mapping[str, str], ...] = ()
+    spoken: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,7 +185,7 @@ async def _forget(tx: Transaction, conversation: Conversation) -> None:
 def _message(message: Message, language: str) -> dict[str, Any]:
     plain = _plain(asdict(message))
     if message.server_text is not None:
-        plain["server_said"] = render(message.server_text, language)
+        plain["server_said"] = render(message.server_text, message.server_text.spoken or language)
     return plain
 
 

@@ -107,12 +107,14 @@ def _row(message: Message) -> Mapping[str, Any]:
 
 def _text_row(text: ServerText) -> Mapping[str, Any]:
     row: dict[str, Any] = {"key": text.key, "parameters": dict(text.parameters)}
-    return {**row, "options": [dict(each) for each in text.options]} if text.options else row
+    if text.options:
+        row["options"] = [dict(each) for each in text.options]
+    return {**row, "spoken": text.spoken} if text.spoken else row
 
 
 def server_text_from(plain: Mapping[str, Any]) -> ServerText:
     """Make a server text of plain data."""
-    return ServerText(plain["key"], plain["parameters"], tuple(plain.get("options", ())))
+    return ServerText(plain["key"], plain["parameters"], tuple(plain.get("options", ())), plain.get("spoken", ""))
 
 
 def _line(row: Mapping[str, Any]) -> Line:

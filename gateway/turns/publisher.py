@@ -10,7 +10,7 @@ from gateway.conversation.model import Kind, Message, Role
 from gateway.conversation.suggestion import REPHRASE_TIMES
 from gateway.turns import announcement
 from gateway.turns.intake import streams_of
-from gateway.turns.reply import clarification, compose, offering, passing
+from gateway.turns.reply import clarification, compose, in_the_questions_language, offering, passing
 from shared.errors import NotReady
 from shared.logs import logger
 
@@ -62,6 +62,7 @@ class Publisher:
             if not await self._still_ours(tx, turn):
                 return None
             result, reply = await self._worded(tx, turn, conversation, result)
+            reply = in_the_questions_language(reply, str(turn.question["language_hint"]))
             if not await tx.turns.end(turn.id, self._owner, result.outcome.value, reply.problem, now):
                 raise NotReady("The turn went to another gateway meanwhile.")  # and what was asked back is undone
             said = Message(

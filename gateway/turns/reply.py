@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gateway.assistant.contract import Outcome, Problem, Result
 from gateway.conversation.model import AnswerFacts, CitedPassage, Kind, ServerText
 from gateway.conversation.suggestion import suggest
-from gateway.conversation.texts import knows
+from gateway.conversation.texts import CATALOGUES, knows, primary
 from shared.errors import Exhausted, PasseurError
 
 if TYPE_CHECKING:
@@ -64,6 +64,14 @@ def offering(reply: Reply, offered: ServerText) -> Reply:
     """Put the options of a question that is open again below the notice of what failed."""
     notice = reply.server_text or ServerText("support_notice_failed")
     return replace(reply, server_text=replace(notice, options=offered.options))
+
+
+def in_the_questions_language(reply: Reply, page_language: str) -> Reply:
+    """Have the visitor read the server's own words in the language that they asked in, as they would an answer."""
+    said = reply.server_text
+    if said is None or reply.language not in CATALOGUES or reply.language == primary(page_language):
+        return reply
+    return replace(reply, server_text=replace(said, spoken=reply.language))
 
 
 def notice_key(result: Result) -> str:

@@ -22,8 +22,10 @@ def message_view(message: Message, project: Project, language: str, *, for_staff
     """Show a message to a reader of `language`. Model and cost only where the project exposes them."""
     said = message.text
     notice: str | None = None
+    spoken = language
     if message.server_text is not None:
-        words = render(message.server_text, language, for_staff=for_staff)
+        spoken = language if for_staff else message.server_text.spoken or language
+        words = render(message.server_text, spoken, for_staff=for_staff)
         said, notice = (message.text, words) if message.text else (words, None)
     facts = message.facts
     return {
@@ -35,7 +37,7 @@ def message_view(message: Message, project: Project, language: str, *, for_staff
         "text": said,
         "html": _html(message, said),
         "notice": notice,
-        "language": message.language or (language if message.server_text is not None else ""),
+        "language": message.language or (spoken if message.server_text is not None else ""),
         "citations": citation_views(message),
         "outcome": None if facts is None else facts.outcome,
         "confidence": None if facts is None else facts.confidence,
@@ -45,7 +47,7 @@ def message_view(message: Message, project: Project, language: str, *, for_staff
         "cost_estimated": facts is not None and facts.estimated and project.expose_cost,
         "duration_ms": None if facts is None else facts.duration_ms,
         "unverified": facts is not None and facts.unverified,
-        "choices": choices(message, language),
+        "choices": choices(message, spoken),
         "author": None if message.author is None else asdict(message.author),
         "attachments": [asdict(each) for each in message.attachments],
         "created_at": message.created_at.isoformat(),

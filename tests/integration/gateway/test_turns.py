@@ -146,6 +146,11 @@ async def test_what_the_server_says_is_read_in_each_readers_language(browser, co
         texts[language] = page["messages"][1]["text"]
     assert texts["en"].startswith("I found no answer")
     assert texts["es"].startswith("No he encontrado")
+    assistant.script = lambda question: ending(Outcome.INSUFFICIENT_CONTEXT)
+    in_french = (await browser.say(conversation, "Où est la clé ?"))["ai_message"]
+    assert in_french["text"].startswith("Je n’ai pas trouvé")  # on the Spanish page: a reply speaks as the question
+    page = await browser.good("GET", f"/v1/conversations/{conversation}/messages")
+    assert page["messages"][-1] == in_french
 
 
 async def test_a_second_message_while_a_turn_runs_names_the_running_turn(browser, conversation, assistant):

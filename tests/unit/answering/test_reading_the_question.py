@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import os
+from itertools import islice
+from pathlib import Path
+
 import pytest
 
 from ai_server.answering.contract import HistoryMessage
 from ai_server.answering.greeting import is_greeting
 from ai_server.answering.language import turn_language
 from ai_server.answering.query import LONGEST_QUERY, leans, search_query
+from ai_server.knowledge.language import told
 
 THREE = ("fr", "en", "es")
+DATA = Path(os.environ.get("PASSEUR_EVAL_DATA", ""))
 
 
 @pytest.mark.parametrize(
@@ -85,15 +93,40 @@ def test_a_follow_up_to_nothing_is_searched_as_it_is_and_queries_are_bounded():
         ("¿Cómo puedo exportar todos mis datos?", "", "es"),
         ("export", "es", "es"),
         ("export", "es-MX", "es"),
-        ("export data", "de", "fr"),
+        ("export data", "fr", "fr"),
+        ("export data", "de", "en"),
         ("How do I export all of my data from this page?", "fr", "en"),
+        ("What is economy mode?", "fr", "en"),
+        ("Comment installer Passeur ?", "en", "fr"),
+        ("¿Cómo instalarlo?", "fr", "es"),
+        ("Gitane", "en", "en"),
         ("export", "", "fr"),
     ],
 )
-def test_the_language_is_the_questions_then_the_hint_then_the_projects(question, hint, expected):
+def test_the_language_is_the_questions_then_the_hint_then_the_likeliest(question, hint, expected):
     assert turn_language(question, hint, (), THREE) == expected
 
 
-def test_a_short_question_takes_the_conversations_language():
+@pytest.mark.parametrize("hint", ["", "fr"])
+def test_a_question_that_does_not_tell_takes_the_conversations_language(hint):
     history = [HistoryMessage("user", "¿Cómo puedo exportar todos mis datos?"), HistoryMessage("ai", "Así.")]
-    assert turn_language("PDF ?", "", history, THREE) == "es"
+    assert turn_language("PDF ?", hint, history, THREE) == "es"
+
+
+@pytest.mark.service("data")
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [
+        ("retrieval/piaf_fr.questions.jsonl.gz", "fr"),
+        ("retrieval/squad2_en.questions.jsonl.gz", "en"),
+        ("intents/clinc150_en.jsonl.gz", "en"),
+    ],
+)
+def test_the_first_words_of_real_messages_tell_their_language_or_nothing(name, language):
+    """Provenance: a newcomer's report; real questions cut to their first four words."""
+    with gzip.open(DATA / name, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in islice(file, 600)]
+    found = [told(" ".join((row.get("question") or row["text"]).split()[:4]), THREE) for row in rows]
+    certain = [each.language for each in found if each.certain]
+    assert len(certain) >= 0.93 * len(found)
+    assert certain.count(language) >= 0.998 * len(certain)
