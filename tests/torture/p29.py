@@ -28,6 +28,8 @@ ROUND = 200
 LIVE = 600
 """Documents that are kept alive, about."""
 ASKED_OF_DELETED = 40
+SENT_AGAIN = 20
+"""Documents of the managed source that are sent again in a round although nothing about them changed."""
 SUBJECTS = [
     "parcel",
     "refund",
@@ -77,6 +79,7 @@ class Churn:
         self._desk, self._dice, self._counts = desk, dice, counts
         self._files: dict[str, str] = {}
         self._sent: dict[str, str] = {}
+        self._taken: dict[str, str] = {}
         self._deleted: list[str] = []
         self._number = 0
 
@@ -115,9 +118,13 @@ class Churn:
         gone = [path for path in held if path not in self._sent]
         for start in range(0, len(gone), 100):
             await self._desk.service.delete("demo", "sent", gone[start : start + 100])
-        fresh = [ManagedDocument(path, text.encode(), {}) for path, text in self._sent.items()]
+        same = [path for path, text in self._sent.items() if self._taken.get(path) == text]
+        again = self._dice.sample(same, min(SENT_AGAIN, len(same)))
+        fresh = [path for path in self._sent if self._taken.get(path) != self._sent[path]] + again
         for start in range(0, len(fresh), 100):
-            await self._desk.service.upsert("demo", "sent", fresh[start : start + 100])
+            sent = [ManagedDocument(path, self._sent[path].encode(), {}) for path in fresh[start : start + 100]]
+            await self._desk.service.upsert("demo", "sent", sent)
+        self._taken = dict(self._sent)
 
     async def faults(self) -> list[str]:
         desk = self._desk
