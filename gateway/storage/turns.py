@@ -21,6 +21,18 @@ END: Final = sa.update(turns).where(
     turns.c.id == sa.bindparam("of_id"), turns.c.owner == sa.bindparam("of_owner"), RUNNING
 )
 
+OF_IDS: Final = turns.c.id.in_(sa.bindparam("of_ids", expanding=True))
+RENEW: Final = sa.update(turns).where(OF_IDS, turns.c.owner == sa.bindparam("of_owner"), RUNNING)
+NOT_HELD: Final = (
+    sa.select(turns.c.id)
+    .where(RUNNING, turns.c.id.not_in(sa.bindparam("held", expanding=True)))
+    .order_by(turns.c.started_at)
+    .limit(sa.bindparam("at_most", type_=sa.Integer))
+    .with_for_update(skip_locked=True)
+)
+EXPIRED: Final = NOT_HELD.where(turns.c.lease_until < sa.bindparam("expired_at"))
+TAKE: Final = sa.update(turns).where(OF_IDS, RUNNING).returning(turns)
+
 
 class Turns:
     """Turns by id and by conversation."""
@@ -53,18 +65,20 @@ class Turns:
 
     async def renew(self, owner: str, ids: Sequence[str], until: datetime) -> int:
         """Lengthen the leases of turns that `owner` still runs; tells how many."""
-        statement = sa.update(turns).where(turns.c.id.in_(ids), turns.c.owner == owner, RUNNING)
-        return await self._connection.run(statement.values(lease_until=until))
+        if not ids:
+            return 0
+        return await self._connection.run(RENEW, {"of_ids": list(ids), "of_owner": owner, "lease_until": until})
 
     async def claim(
         self, owner: str, held: Sequence[str], expired_at: datetime | None, until: datetime, limit: int
     ) -> Sequence[TurnRecord]:
         """Take over running turns whose lease ended before `expired_at`, except those `held`; None takes all."""
-        query = sa.select(turns.c.id).where(RUNNING, turns.c.id.not_in(held)).order_by(turns.c.started_at)
-        if expired_at is not None:
-            query = query.where(turns.c.lease_until < expired_at)
-        due = query.limit(limit).with_for_update(skip_locked=True)
-        ids = [row["id"] for row in await self._connection.rows(due)]
-        statement = sa.update(turns).where(turns.c.id.in_(ids), RUNNING)
-        statement = statement.values(owner=owner, lease_until=until).returning(turns)
-        return [TurnRecord(**row) for row in await self._connection.rows(statement)]
+        wanted = {"held": list(held), "at_most": limit}
+        if expired_at is None:
+            due = await self._connection.rows(NOT_HELD, wanted)
+        else:
+            due = await self._connection.rows(EXPIRED, {**wanted, "expired_at": expired_at})
+        if not due:
+            return ()
+        taken = {"of_ids": [row["id"] for row in due], "owner": owner, "lease_until": until}
+        return [TurnRecord(**row) for row in await self._connection.rows(TAKE, taken)]
