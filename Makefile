@@ -22,8 +22,8 @@ PYTEST_ARGS ?= -n auto --dist loadfile --no-loadscope-reorder
 help: ## This list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: core ## Start both processes, ingest samples/, print the chat page's address
-	@$(BIN)/python scripts/run.py
+run: core ## Start both processes, index what a project declares, print its chat page's address: PROJECT=demo
+	@$(BIN)/python scripts/run.py --project '$(PROJECT)'
 
 ingest: core ## Index a folder: DOCS=path META='scope=docs audience=public' SOURCE=name PROJECT=demo
 	@$(BIN)/python -m ai_server ingest --project '$(PROJECT)' $(if $(DOCS),--docs '$(DOCS)') $(if $(META),--meta '$(META)') $(if $(SOURCE),--source '$(SOURCE)')

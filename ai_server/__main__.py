@@ -14,6 +14,7 @@ import grpc
 
 from ai_server import bootstrap
 from ai_server.cli.commands import COMMANDS
+from shared.env import leave_pipe
 from shared.errors import PasseurError, SettingsError
 
 if TYPE_CHECKING:
@@ -41,6 +42,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     except KeyboardInterrupt:
         return FAILED
+    except BrokenPipeError:
+        leave_pipe()
+        return FAILED
+    except OSError as error:
+        if arguments.command == DEFAULT_COMMAND:
+            raise
+        print(f"ai_server: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        return FAILED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,7 +72,9 @@ def _run(arguments: argparse.Namespace) -> int:
         print("The settings are in order.")
         return DONE
     command = next(each for each in COMMANDS if arguments.command == each.NAME)
-    return asyncio.run(command.run(arguments, bootstrap.command_context()))
+    code = asyncio.run(command.run(arguments, bootstrap.command_context()))
+    sys.stdout.flush()  # where whoever reads it left, it is told here, not after the end
+    return code
 
 
 if __name__ == "__main__":

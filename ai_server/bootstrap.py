@@ -37,7 +37,7 @@ from ai_server.server import Listener
 from ai_server.settings import UNIX
 from ai_server.storage.ledger_contract import ScopeKind
 from ai_server.storage.sqlite import SqliteStateStore
-from shared import env, logs, memory, metrics
+from shared import env, logs, memory, metrics, private
 from shared.addresses import split_address
 from shared.clock import SystemClock
 from shared.errors import SettingsError
@@ -141,7 +141,7 @@ def _check_budgets(projects: Mapping[str, Project], providers: registry.Provider
 
 def _check_folder(own: Path) -> None:
     try:
-        own.mkdir(parents=True, exist_ok=True)
+        private.private_folder(own)
         with tempfile.TemporaryFile(dir=own):
             pass
     except OSError as exc:
@@ -176,6 +176,7 @@ def serve() -> int:
         SettingsError: every fault; nothing was opened.
     """
     plan = check(listens=True)
+    private.write_privately()
     logs.configure("ai_server", plan.settings.log_level)
     memory.return_large_blocks()
     return asyncio.run(_serve(plan))

@@ -9,8 +9,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
-from gateway import bootstrap, settings
+from gateway import bootstrap
 from gateway.cli import commands
+from shared.env import leave_pipe
 from shared.errors import PasseurError, SettingsError
 
 if TYPE_CHECKING:
@@ -25,13 +26,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(sys.argv[1:] if argv is None else argv)
     try:
         if arguments.command == "check":
-            settings.read()
+            bootstrap.check()
             print("gateway: the settings and project files are in order")
             return DONE
         if arguments.command in commands.NAMES:
             bootstrap.operate(arguments)
+            sys.stdout.flush()
             return DONE
         return bootstrap.serve()
+    except BrokenPipeError:
+        leave_pipe()
+        return REFUSED
     except PasseurError as error:
         print(f"gateway: {error.message}", file=sys.stderr)
         return REFUSED

@@ -33,7 +33,7 @@ from gateway.turns.service import TurnService
 from gateway.web.frames import HttpEncoder
 from gateway.web.services import Limits, LimitSettings, Services
 from gateway.web.support import open_support
-from shared import logs, memory, metrics
+from shared import logs, memory, metrics, private
 from shared.addresses import split_address
 from shared.clock import SystemClock
 from shared.errors import NotReady, SettingsError
@@ -70,11 +70,33 @@ def serve() -> int:
     Raises:
         SettingsError: something in the settings, the project files or the machine does not allow it.
     """
-    installation = settings_of.read()
+    installation = check()
+    private.write_privately()
     logs.configure("gateway", installation.settings.log_level)
     memory.return_large_blocks()
     asyncio.run(_serve(installation))
     return 0
+
+
+def check() -> Installation:
+    """Check the settings, the project files and the data folder.
+
+    Raises:
+        SettingsError: every fault of all of them at once.
+    """
+    faults: list[str] = []
+    try:
+        private.private_folder(settings_of.own_dir())
+    except OSError as exc:
+        reason = exc.strerror or type(exc).__name__
+        faults.append(f"PASSEUR_DATA_DIR: {settings_of.own_dir()} cannot be used ({reason}): give another folder")
+    try:
+        installation = settings_of.read()
+    except SettingsError as error:
+        raise SettingsError([*error.faults, *faults]) from error
+    if faults:
+        raise SettingsError(faults)
+    return installation
 
 
 def operate(arguments: argparse.Namespace) -> None:
@@ -84,7 +106,7 @@ def operate(arguments: argparse.Namespace) -> None:
         SettingsError: the settings are wrong, or the data cannot be opened.
         PasseurError: what was refused.
     """
-    installation = settings_of.read()
+    installation = check()
     logs.configure("gateway", "ERROR")
     asyncio.run(_operate(installation, arguments))
 

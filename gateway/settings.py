@@ -135,6 +135,11 @@ class Installation:
         return self.settings.ai_token_file or self.own_dir / "ai.token"
 
 
+def own_dir() -> Path:
+    """The gateway's part of the data folder of the environment."""
+    return env.data_dir() / "gateway"
+
+
 def read(
     variables: Mapping[str, str] | None = None, *, data_dir: Path | None = None, projects_dir: Path | None = None
 ) -> Installation:

@@ -1,8 +1,9 @@
-"""The only place that looks at the process environment."""
+"""The only place that looks at the process environment, and at what the process was started with."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 
@@ -24,3 +25,8 @@ def child_environment(**changes: str) -> dict[str, str]:
 def data_dir() -> Path:
     """`PASSEUR_DATA_DIR`, `./var` when it is not set."""
     return Path(variable("PASSEUR_DATA_DIR", "var"))
+
+
+def leave_pipe() -> None:
+    """Write to nobody from now on: whoever read our output left, as `head` does when it has enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

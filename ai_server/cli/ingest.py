@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 from pathlib import Path
@@ -27,6 +28,9 @@ GONE: Final = frozenset(
     {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED}
 )
 """What the next source would be told as well."""
+WAITS: Final = 600
+WAIT_SECONDS: Final = 1.0
+"""How often, and how long between, a source is asked for that something else is syncing."""
 _BAR_WIDTH: Final = 24
 
 
@@ -52,7 +56,7 @@ async def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         wrong = 0
         for request in await _requests(arguments, defaults, connection):
             try:
-                wrong += await _sync(request, connection, quiet=arguments.quiet)
+                wrong += await _sync_in_turn(request, connection, quiet=arguments.quiet)
             except grpc.aio.AioRpcError as error:
                 if error.code() in GONE:
                     raise
@@ -92,6 +96,20 @@ def _remedy(error: grpc.aio.AioRpcError, request: documents_pb2.SyncRequest) -> 
         return told
     end = f"documents forget-source --project {request.project_id} {request.source_id}"
     return f"{told} (a source that is no more: take it out of ai.toml, or `{end}`)"
+
+
+async def _sync_in_turn(request: documents_pb2.SyncRequest, connection: Connection, *, quiet: bool) -> int:
+    """Sync one source, after whatever syncs it now, such as a server that mends its index."""
+    for attempt in range(WAITS):
+        try:
+            return await _sync(request, connection, quiet=quiet)
+        except grpc.aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.ABORTED:
+                raise
+            if not attempt:
+                print(f"{_name(request)}: waiting: {error.details()}", file=sys.stderr, flush=True)
+        await asyncio.sleep(WAIT_SECONDS)
+    return await _sync(request, connection, quiet=quiet)
 
 
 async def _sync(request: documents_pb2.SyncRequest, connection: Connection, *, quiet: bool) -> int:
