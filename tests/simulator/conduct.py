@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from aiohttp import web
 
 from tests.simulator.plan import Frame
-from tests.simulator.script import Script
+from tests.simulator.script import STAMP, Script
 
 STALL_LIMIT_S = 600.0
 
@@ -33,7 +34,8 @@ async def send_stream(
                 await _stall(request)
             if frame.kind == "text" and script.cut_after == sent_texts:
                 raise Broken  # noqa: TRY301 - the handler below is where connections are broken
-            sent_bytes = await _write(response, frame.data, script, sent_bytes)
+            data = _stamped(frame.data) if script.stamped else frame.data
+            sent_bytes = await _write(response, data, script, sent_bytes)
             sent_texts += frame.kind == "text"
             if script.pace_s and frame.kind == "text":
                 await asyncio.sleep(script.pace_s)
@@ -58,6 +60,10 @@ async def _write(response: web.StreamResponse, data: bytes, script: Script, sent
         if script.split:
             await asyncio.sleep(0)
     return sent + len(data)
+
+
+def _stamped(data: bytes) -> bytes:
+    return data.replace(STAMP.encode(), f"@{time.monotonic_ns():019d} ".encode())
 
 
 async def _stall(request: web.Request) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+STAMP = f"@{0:019d} "
+"""A piece of text whose digits become monotonic nanoseconds; the machine's processes share that clock."""
+
 UsageMode = Literal["final", "cumulative", "missing", "zero", "late", "duplicated", "inconsistent"]
 
 
@@ -38,6 +41,8 @@ class Script:
     """Before the response begins."""
     pace_s: float = 0.0
     """Between two frames."""
+    stamped: bool = False
+    """Where `STAMP` stands in a frame, write when it was sent."""
 
     list_content: bool = False
     """Content as a list of thinking and text parts (Mistral)."""
