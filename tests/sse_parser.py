@@ -6,7 +6,10 @@ Bytes may come in any pieces. Only U+000D U+000A, U+000A and U+000D end a line (
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass, field
+
+LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +40,15 @@ class SseParser:
         if text and not self._started:
             self._started = True
             text = text.removeprefix("\ufeff")
-        for character in text:
-            if self._after_cr:
-                self._after_cr = False
-                if character == "\n":
-                    continue
-            if character in "\r\n":
-                self._after_cr = character == "\r"
-                self._end_line("".join(self._line), events)
-                self._line.clear()
-            else:
-                self._line.append(character)
+        if text and self._after_cr:
+            self._after_cr = False
+            text = text.removeprefix("\n")
+        first, *others = LINE_END.split(text)
+        self._line.append(first)
+        for line in others:  # each stands after an end of line
+            self._end_line("".join(self._line), events)
+            self._line = [line]
+        self._after_cr = self._after_cr or text.endswith("\r")
         return events
 
     def _end_line(self, line: str, events: list[Event]) -> None:

@@ -20,7 +20,9 @@ from tests.torture.gateway_rig import Rig, follow, rig
 PROMISE = "readers cut at random bytes, restarts, trimmed and renewed streams: no silent gap, no repeat, no disorder"
 FULL = 10_000
 SHORT = 40
-READERS = 4
+STREAMS = 4
+READERS = 12
+"""Of each stream: what is written once is read by all of them, each cut at places of its own."""
 RECONNECTS_PER_LIFE = 400
 """After so many reconnects the gateway is ended and started again."""
 KEPT = 192
@@ -50,7 +52,8 @@ async def run(n: int, seed: int) -> Figure:
     readers: list[Seen] = []
     try:
         async with rig() as gateway:
-            readers += [Seen(*await gateway.visitor()) for _ in range(READERS)]
+            for visitor in [await gateway.visitor() for _ in range(STREAMS)]:
+                readers += [Seen(*visitor) for _ in range(READERS)]
             left = n
             while left > 0:
                 share = min(left, RECONNECTS_PER_LIFE)
@@ -69,7 +72,8 @@ async def run(n: int, seed: int) -> Figure:
 async def life(gateway: Rig, readers: list[Seen], reconnects: int, dice: random.Random, hits: Counter[str]) -> None:
     """Let every reader reconnect its share of times while its stream is written."""
     shares = [reconnects // len(readers) + (place < reconnects % len(readers)) for place in range(len(readers))]
-    writers = [asyncio.create_task(write(gateway, reader, random.Random(dice.random()))) for reader in readers]
+    written = {reader.visitor_id: random.Random(dice.random()) for reader in readers}
+    writers = [asyncio.create_task(write(gateway, f"visitor:{each}", own)) for each, own in written.items()]
     try:
         await asyncio.gather(
             *(
@@ -83,9 +87,8 @@ async def life(gateway: Rig, readers: list[Seen], reconnects: int, dice: random.
         await asyncio.gather(*writers, return_exceptions=True)
 
 
-async def write(gateway: Rig, reader: Seen, dice: random.Random) -> None:
+async def write(gateway: Rig, stream_id: str, dice: random.Random) -> None:
     """Write without end. The number in an event is the offset it is going to have, as the store says."""
-    stream_id = f"visitor:{reader.visitor_id}"
     while True:
         burst = dice.choice(BURSTS)
         async with gateway.services.store.transaction() as tx:
