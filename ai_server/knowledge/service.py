@@ -183,8 +183,17 @@ class KnowledgeService:
             _check_whole(library, contexts)
             return Retrieval((), False, {})
         vector = await self._query_vector_if_possible(library, query, spending)
+        words = ranking.lexical_weight(library.row.fingerprint)
         found = await asyncio.to_thread(
-            ranking.retrieve, snapshot, rows, vector, query, language=spoken, limit=limit, gate=library.gate
+            ranking.retrieve,
+            snapshot,
+            rows,
+            vector,
+            query,
+            language=spoken,
+            limit=limit,
+            gate=library.gate,
+            words=words,
         )
         hits = tuple(hit for hit in found.hits if library.readable(hit.chunk, contexts) is not None)
         sufficient = any(hit.kept for hit in hits)
@@ -329,7 +338,15 @@ class KnowledgeService:
             own = replace(spending, key=f"{spending.key}/{number}")
             vector = await self._query_vector(library, text, own)
             spoken = languages.detect_message(text, library.project.languages, library.project.languages[0])
-            ranked = await asyncio.to_thread(ranking.rank, snapshot, rows, vector, terms(text, spoken), spoken)
+            ranked = await asyncio.to_thread(
+                ranking.rank,
+                snapshot,
+                rows,
+                vector,
+                terms(text, spoken),
+                spoken,
+                words=ranking.lexical_weight(fingerprint),
+            )
             kept = range(min(CALIBRATION_HITS, len(ranked.rows)))
             asked[answerable].append([ranked.signals(place) for place in kept])
         found = gate.calibrate(library.gate, asked[True], asked[False], max_lost_share)

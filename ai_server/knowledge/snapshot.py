@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from ai_server.knowledge import code_marks, rights
+from ai_server.knowledge import rights, sentences
 from ai_server.knowledge.columns import Entry, Piece, columns_of, joined
-from ai_server.knowledge.lexical import LexicalIndex, numbered, terms
+from ai_server.knowledge.lexical import LexicalIndex, numbered, terms_of
 from ai_server.knowledge.vectors import dots, similarities
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ _ALLOWED_KEPT: Final = 256
 
 def entry(chunk: Chunk, vectors: PassageVectors) -> Entry:
     """Make an entry: title and headings are words of a passage too."""
-    found = terms(f"{chunk.title}\n{chunk.heading}\n{code_marks.plain(chunk.text)}", chunk.language)
-    return Entry(chunk, vectors, numbered(found))
+    found = terms_of([f"{chunk.title}\n{chunk.heading}", *sentences.spoken(chunk.text)], chunk.language)
+    places = np.repeat(np.arange(len(found), dtype=np.int8), [len(each) for each in found])
+    return Entry(chunk, vectors, numbered([term for each in found for term in each]), places)
 
 
 class Snapshot:
@@ -124,10 +125,22 @@ class Snapshot:
         if not len(some):
             return best
         begins = np.cumsum(counts) - counts
-        places = np.repeat(self._held.starts[rows] - begins, counts) + np.arange(counts.sum())
+        places = _inside(self._held.starts, rows)
         found = similarities(self._held.sentences[places], self._held.scales[places], query)
         best[some] = np.maximum.reduceat(found, begins[some])
         return best
+
+    def best_covers(self, rows: NDArray[np.int64], question: Sequence[str]) -> NDArray[np.float32]:
+        """Give, for each row, the most of a question's rarity that title, heading and one sentence cover together."""
+        numbers, shares = self.lexical.weights(question)
+        held = np.zeros((len(rows), 1 + sentences.MOST, len(numbers)), dtype=np.bool_)
+        inside = _inside(self._held.word_starts, rows)
+        counts = self._held.word_starts[rows + 1] - self._held.word_starts[rows]
+        words = self._held.words[inside]
+        known = np.flatnonzero(np.isin(words, numbers))
+        owners = np.repeat(np.arange(len(rows)), counts)[known]
+        held[owners, self._held.places[inside[known]], np.searchsorted(numbers, words[known])] = True
+        return ((held | held[:, :1]) @ shares).max(axis=1)
 
     def sentence_similarities(self, row: int, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosines of a row's sentences, in the order of the text."""
@@ -171,6 +184,13 @@ class Snapshot:
             if open_to and rights.may_read(self.chunks[row].metadata, open_to, self.needed)
         ]
         return np.array(rows, dtype=np.int64)
+
+
+def _inside(starts: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give the places of all that belongs to rows, row by row."""
+    counts = starts[rows + 1] - starts[rows]
+    begins = np.cumsum(counts) - counts
+    return np.repeat(starts[rows] - begins, counts) + np.arange(counts.sum())
 
 
 def _runs(rows: NDArray[np.int64]) -> list[tuple[int, int]]:

