@@ -295,7 +295,9 @@ class AnswerWork:
         if written.empty:
             return replace(result, confidence=self._confidence())
         offset = len(written.notice)
-        made = citations(written.cited.text, written.cited.marks, self._sources, self.record.turn_id)
+        made = citations(
+            written.cited.text, written.cited.marks, self._sources, self.record.turn_id, self.record.search_query
+        )
         moved = tuple(replace(each, position=each.position + offset) for each in made)
         return replace(result, citations=moved, confidence=self._confidence())
 

@@ -23,6 +23,7 @@ from ai_server.providers.contract import (
 from ai_server.providers.embedded.accounting import LengthTokenizer, tokens_in
 from ai_server.providers.embedded.quotation import opening, quotation
 from ai_server.providers.embedded.relevance import Candidate, candidates, stems
+from ai_server.providers.embedded.tongues import only_in
 from ai_server.providers.registry import EMBEDDED
 from shared.text import fold
 from shared.usage import Usage
@@ -38,7 +39,8 @@ NEAR_BEST: Final = 0.72
 """Share of the best sentence's score from which another one is quoted beside it."""
 
 SAME_LANGUAGE_SHARE: Final = 0.8
-"""Once a passage in the reader's language scores this share of the best, passages in others are left out."""
+"""Once a passage in the reader's language scores this share of the best, passages in others are left out; else those
+in any other language than the best one's are: what two languages say is said once."""
 
 OF_A_FILE: Final = stems(
     "this the that document documents file files pdf text attachment attached csv docx page pages table about content "
@@ -93,22 +95,30 @@ def compose(request: GenerationRequest) -> str:
     passages = [each for each in request.passages if each.quotable]
     if passages and not passages[0].marker and stems(request.question) <= OF_A_FILE:
         return opening(passages[0]) or UNSUPPORTED_MARKER
-    chosen = choose(candidates(request, passages), [each.language == request.language for each in passages])
+    chosen = choose(candidates(request, passages), [each.language for each in passages], request.language)
     by_passage: dict[int, dict[int, set[int]]] = {}
     for each in chosen:
         by_passage.setdefault(each.passage, {}).setdefault(each.block, set()).add(each.sentence)
     parts = [quotation(passages[index], by_block) for index, by_block in by_passage.items()]
+    quoted = {passages[index].language for index in by_passage} - {""}
+    if quoted and request.language not in quoted:
+        parts.insert(0, only_in(quoted.pop(), request.language))
     return "\n\n".join(parts) or UNSUPPORTED_MARKER
 
 
-def choose(found: Sequence[Candidate], same_language: Sequence[bool]) -> list[Candidate]:
-    """Pick the sentences to quote, best first; none when nothing speaks to the question."""
+def choose(found: Sequence[Candidate], languages: Sequence[str], reader: str) -> list[Candidate]:
+    """Pick the sentences to quote, best first and in one language; none when nothing speaks to the question.
+
+    `languages` are those of the passages; one without any, such as a sent file, is quoted beside every other.
+    """
     ordered = sorted((each for each in found if each.speaks), key=lambda each: -each.score)
     if not ordered:
         return []
     best = ordered[0].score
-    if any(same_language[each.passage] and each.score >= SAME_LANGUAGE_SHARE * best for each in ordered):
-        ordered = [each for each in ordered if same_language[each.passage]]
+    spoken = next((languages[each.passage] for each in ordered if languages[each.passage]), "")
+    if any(languages[each.passage] == reader and each.score >= SAME_LANGUAGE_SHARE * best for each in ordered):
+        spoken = reader
+    ordered = [each for each in ordered if languages[each.passage] in {spoken, ""}]
     chosen: list[Candidate] = []
     for each in ordered:
         if each.score < NEAR_BEST * best or len(chosen) == MOST_SENTENCES:

@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING, Final
 from ai_server.providers.embedded.blocks import FENCE, INLINE, Block, Kind, blocks, sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from ai_server.providers.contract import Passage
 
 SHORT_PARAGRAPH: Final = 320
 """Characters up to which a paragraph is quoted whole: cutting it saves nothing and costs the context."""
+
+LOOK_BACK: Final = 3
+"""Most sentences that are added before one that points back: what it points at may point back as well."""
+
+POINTS_BACK: Final = re.compile(
+    r"[\"'«“(\s]*(?:il|ils|elle|elles|cela|ceci|ça|celui-ci|celle-ci|ceux-ci|celles-ci|c['’]est|ce sont|ces|cet|cette"
+    r"|it|its|they|their|them|this|that|these|those|he|she"
+    r"|él|ella|ellos|ellas|ello|eso|esto|esta|este|estos|estas|ese|esa|esos|esas)(?![\w-])(?!\s+(?:y|faut|suffit)\b)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that has its subject in the one before; "il y a" and "il faut" have none to look for."""
 
 LONGEST_BLOCK_LINES: Final = 24
 GAP: Final = " … "
@@ -60,9 +71,35 @@ def _with_neighbours(cut: list[Block], chosen: Mapping[int, Collection[int]]) ->
         if announces and after < len(cut) and cut[after].kind is not Kind.HEADING:
             wanted.setdefault(after, set()).add(0)
             wanted[number].add(len(sentences(cut[number].text)) - 1)
-        elif cut[number].kind is Kind.PARAGRAPH and after < len(cut) - 1 and cut[after].kind is Kind.LABEL:
-            wanted.setdefault(after, set()).add(0)
+    _anchor(cut, wanted)
     return wanted
+
+
+def _anchor(cut: Sequence[Block], wanted: dict[int, set[int]]) -> None:
+    """Add the sentence before one that begins by pointing at it: "It quotes…" says nothing without what it is."""
+    for number in [each for each in wanted if cut[each].kind is Kind.PARAGRAPH]:
+        parts = sentences(cut[number].text)
+        whole = len(cut[number].text) <= SHORT_PARAGRAPH
+        for chosen in [0] if whole else sorted(wanted[number]):
+            wanted[number].update(_before(parts, chosen))
+        if 0 in wanted[number] or whole:
+            _anchor_paragraph(cut, number, parts[0], wanted)
+
+
+def _before(parts: Sequence[str], chosen: int) -> Iterator[int]:
+    """Give the sentences that one leans on, nearest first; a question is answered, not pointed at."""
+    for number in range(chosen, max(0, chosen - LOOK_BACK), -1):
+        if not POINTS_BACK.match(parts[number]) or parts[number - 1].endswith("?"):
+            return
+        yield number - 1
+
+
+def _anchor_paragraph(cut: Sequence[Block], number: int, first: str, wanted: dict[int, set[int]]) -> None:
+    if number == 0 or cut[number - 1].kind is not Kind.PARAGRAPH or not POINTS_BACK.match(first):
+        return
+    before = sentences(cut[number - 1].text)
+    if not before[-1].endswith("?"):
+        wanted.setdefault(number - 1, set()).add(len(before) - 1)
 
 
 def _unlinked(kind: Kind, text: str) -> str:

@@ -10,11 +10,11 @@ FIRST = chunk("Exports are sent by mail.\nThey expire after a day.", title="Expo
 OTHER = chunk("Imports need a CSV file.", title="Import")
 
 
-def cited(text, found):
+def cited(text, found, question=""):
     made = CitedText({each.marker_id for each in found})
     made.feed(text)
     made.finish()
-    return citations(made.text, made.marks, found, "turn")
+    return citations(made.text, made.marks, found, "turn", question)
 
 
 def test_title_and_link_are_the_documents_and_the_quote_is_the_sentence_meant():
@@ -34,6 +34,18 @@ def test_a_chunk_cited_twice_is_quoted_for_each_place():
     marker = found[0].passage().marker
     made = cited(f"Sent by mail {marker}. Expires after a day {marker}.", found)
     assert [each.quote for each in made] == ["Exports are sent by mail.", "They expire after a day."]
+
+
+def test_of_what_was_said_word_for_word_the_sentence_that_answers_is_the_quote():
+    """A newcomer's report: the longer neighbour was highlighted (the alarm code, for a question about a discount)."""
+    text = (
+        "Employees have a discount of 20 %.\nThe code of the alarm changes every Monday morning, and whoever leads the "
+        "shop tells it to each of them in person."
+    )
+    found = sources([hit(chunk(text))])
+    said = f"{text} {found[0].passage().marker}"
+    assert cited(said, found, "What discount do employees have?")[0].quote == "Employees have a discount of 20 %."
+    assert cited(said, found, "When does the alarm code change?")[0].quote.startswith("The code of the alarm")
 
 
 def test_only_kept_chunks_have_a_marker():

@@ -51,7 +51,7 @@ def test_closeness_of_meaning_counts_where_no_word_is_shared():
     near = passage(
         "Les exports partent par courriel.", scores=[("Les exports partent par courriel.", 0.8)], language="fr"
     )
-    assert ask("When will my data leave?", near).startswith("Les exports partent par courriel.")
+    assert ask("When will my data leave?", near, language="fr").startswith("Les exports partent par courriel.")
 
 
 def test_what_may_not_be_quoted_is_not():
@@ -63,6 +63,71 @@ def test_the_readers_language_is_preferred_where_it_answers_as_well():
     english = passage("The export is sent by mail.", number=2, language="en")
     assert "[[c:000002]]" in (said := ask("How is the export sent by mail?", french, english))
     assert "courriel" not in said
+
+
+@pytest.mark.parametrize(
+    ("reader", "said"),
+    [
+        ("es", "Solo he encontrado la respuesta en francés:\n\nL'export est envoyé par courriel. [[c:000001]]"),
+        ("en", "I found the answer only in French:\n\nL'export est envoyé par courriel. [[c:000001]]"),
+        ("fr", "L'export est envoyé par courriel. [[c:000001]]"),
+        ("de", "I found the answer only in French:\n\nL'export est envoyé par courriel. [[c:000001]]"),
+    ],
+)
+def test_an_answer_found_only_in_another_language_says_so_in_one_sentence(reader, said):
+    """A newcomer's report: French text without remark for a Spanish question."""
+    assert ask("Export ?", passage("L'export est envoyé par courriel.", language="fr"), language=reader) == said
+
+
+def test_a_language_without_a_name_here_is_another_language():
+    said = ask("Export ?", passage("Der Export kommt per Mail.", language="de"), language="fr")
+    assert said.startswith("Je n’ai trouvé la réponse que dans une autre langue :\n\nDer Export")
+
+
+def test_what_two_other_languages_say_is_quoted_in_one():
+    """A newcomer's report: French and English quotes of the same sentence together, for a Spanish question."""
+    french = passage("L'export est envoyé par courriel.", number=1, language="fr")
+    english = passage("The export is sent by mail.", number=2, language="en")
+    said = ask("¿Export?", french, english, language="es")
+    assert len(re.findall(r"\[\[c:\d+\]\]", said)) == 1
+
+
+def test_the_name_of_the_next_section_is_not_quoted():
+    """A newcomer's report: small sections are joined in one passage, with their names as lines."""
+    text = "Réparations\nUne crevaison coûte 12 euros.\nVélos électriques\nLa batterie coûte 350 euros."
+    said = ask("Combien pour une crevaison ?", passage(text, language="fr"), language="fr")
+    assert said == "Une crevaison coûte 12 euros. [[c:000001]]"
+
+
+LONG = " ".join(["Many other things are told in this paragraph, so that it is not quoted whole."] * 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            f"{LONG} Economy mode ends every chain. It quotes the best sentences.",
+            "Economy mode ends every chain. It quotes",
+        ),
+        (f"{LONG} Le mode économique reste. Il cite les phrases.", "Le mode économique reste. Il cite les phrases."),
+        (f"{LONG} Queda el modo económico. Esto cita las frases.", "Queda el modo económico. Esto cita las frases."),
+        (
+            f"{LONG} Exports stay. They are kept. These quotes cost nothing.",
+            "Exports stay. They are kept. These quotes",
+        ),
+        ("Exports stay for a week.\nThey quote the best sentences.", "Exports stay for a week.\n\nThey quote"),
+    ],
+)
+def test_a_sentence_that_points_back_comes_with_the_one_it_points_at(text, told):
+    """A newcomer's report: an answer that began with an orphaned "Il cite…"."""
+    assert ask("quote quotes cite phrases cita frases best sentences", passage(text)).startswith(told)
+
+
+def test_il_y_a_points_at_nothing_and_a_question_in_the_document_is_not_quoted():
+    there_is = passage(f"{LONG} La page change. Il y a une exportation par mois.", language="fr")
+    assert ask("exportation ?", there_is, language="fr").startswith("Il y a une exportation par mois.")
+    asked = passage(f"What is an export?\nIt is a file. {LONG}")
+    assert ask("Is an export a file?", asked).startswith("It is a file.")
 
 
 def test_a_list_is_kept_together_with_the_line_that_introduces_it():
