@@ -516,6 +516,22 @@ BEHAVIOURS = (
         GATEWAY + "test_turns.py::test_who_asks_for_a_person_is_offered_one_at_once_and_the_ai_server_is_not_asked",
     ),
     _b(
+        "signed-in-widget",
+        "A site's signed-in visitors read what their claims allow, through the widget; nothing is merged with an "
+        "anonymous visitor, and a proof that fails is told",
+        "P31",
+        "e2e/test_widget.py::test_a_signed_in_visitor_of_the_site_reads_what_they_may_and_nothing_is_merged",
+        "e2e/test_widget.py::test_a_proof_that_is_not_believed_is_told_and_nobody_becomes_anonymous",
+        GATEWAY + "test_identity_docs.py::test_what_the_page_shows_signs_a_visitor_in_with_the_rights_of_their_claims",
+    ),
+    _b(
+        "project-face",
+        "The pages bear the project's name, greeting and languages, and say when a key is unknown",
+        "O",
+        "e2e/test_widget.py::test_the_page_bears_the_projects_name_greeting_and_languages_and_knows_a_wrong_key",
+        GATEWAY + "test_chat_page.py::test_a_key_that_no_project_has_makes_a_page_that_says_so",
+    ),
+    _b(
         "person-any-time",
         "A person can be asked for at any time, in three languages",
         "I7",

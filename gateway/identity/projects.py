@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from gateway.identity.proofs import HostIdentity
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from gateway.identity.entitlements import Entitlement
 
 
+DEMO: Final = "demo"
+"""The project that we ship: the chat page shows it where several are there and the address names none."""
 NO_HOST: Final = HostIdentity()
 """A project whose host proves nobody."""
 
@@ -28,7 +30,10 @@ class PublicKey:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One tenant. `anonymous_contexts` is what a visitor who proved nothing may read."""
+    """One tenant. `anonymous_contexts` is what a visitor who proved nothing may read.
+
+    `greeting` holds, by language, what an empty conversation begins with; our own words where a language has none.
+    """
 
     id: str
     name: str
@@ -40,6 +45,7 @@ class Project:
     expose_cost: bool = False
     host: HostIdentity = NO_HOST
     entitlements: tuple[Entitlement, ...] = ()
+    greeting: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def allowed_origins(self) -> frozenset[str]:
@@ -70,3 +76,8 @@ class Projects:
     def by_public_key(self, key: str) -> tuple[Project, PublicKey] | None:
         """Find the project that a public key names."""
         return self._by_key.get(key)
+
+    def default_key(self) -> str | None:
+        """Name the key of an address that names none: of the only project, else of the demo, else nobody's."""
+        only = next(iter(self._by_id.values())) if len(self._by_id) == 1 else self._by_id.get(DEMO)
+        return None if only is None else only.public_keys[0].key

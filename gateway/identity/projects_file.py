@@ -22,6 +22,7 @@ FILE_NAME: Final = "gateway.toml"
 PROJECT_ID: Final = re.compile(r"[a-z0-9_-]{1,64}", re.ASCII)
 Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^/\s@?#]+$", to_lower=True)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+Greeting = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
 class _PublicKeyFile(BaseModel):
@@ -35,6 +36,8 @@ class _ProjectFile(BaseModel):
     name: Name
     languages: list[str] = Field(min_length=1)
     default_language: str
+    greeting: dict[str, Greeting] = Field(default_factory=dict)
+    """By language: what an empty conversation begins with."""
     expose_model: bool = False
     expose_cost: bool = False
     public_keys: list[_PublicKeyFile] = Field(min_length=1)
@@ -75,6 +78,9 @@ def _read(path: Path, faults: list[str]) -> Project | None:
         faults.append(f"{path}: languages: {', '.join(unknown)} not among {', '.join(sorted(CATALOGUES))}")
     if parsed.default_language not in parsed.languages:
         faults.append(f"{path}: default_language: {parsed.default_language} is not in languages")
+    unspoken = [language for language in parsed.greeting if language not in parsed.languages]
+    if unspoken:
+        faults.append(f"{path}: greeting: {', '.join(unspoken)} not among the project's languages")
     return _project(path.parent.name, parsed, host_identity(parsed.host, path.parent, faults))
 
 
@@ -90,6 +96,7 @@ def _project(project_id: str, parsed: _ProjectFile, host: HostIdentity) -> Proje
         entitlements=entitlements(parsed.entitlements),
         expose_model=parsed.expose_model,
         expose_cost=parsed.expose_cost,
+        greeting=parsed.greeting,
     )
 
 

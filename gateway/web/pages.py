@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import json
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,8 +14,14 @@ from gateway.web.services import SERVICES
 from shared.errors import NotFound
 
 if TYPE_CHECKING:
+    from gateway.identity.projects import Project, PublicKey
     from gateway.web.services import Services
 
+NAMELESS: Final = "Passeur"
+MARK_DATA: Final = '<meta name="passeur-project" content="" />'
+MARKS_NAME: Final = (f"<title>{NAMELESS}</title>", f'<h1 class="wordmark">{NAMELESS}</h1>')
+"""What the chat page has in the places where the project's facts and name go."""
+KEY_SHOWN: Final = 64
 FOUND: Final = 302
 PAGE_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
@@ -44,8 +53,8 @@ async def root(request: web.Request) -> web.StreamResponse:
 
 
 async def chat(request: web.Request) -> web.StreamResponse:
-    """Serve the chat page."""
-    return _file(request, Path("chat/index.html"))
+    """Serve the chat page of the project whose public key the address names."""
+    return chat_page(request)
 
 
 async def inbox(request: web.Request) -> web.StreamResponse:
@@ -77,13 +86,48 @@ def _file(request: web.Request, name: Path) -> web.FileResponse:
     headers = {
         "Content-Type": f"{media_type}{charset}",
         "Cache-Control": "no-cache",
-        "Content-Security-Policy": page_policy(services),
+        "Content-Security-Policy": page_policy(_listed(services)),
         "Cross-Origin-Resource-Policy": "cross-origin" if name.parts[0] == "widget" else "same-origin",
     }
     return web.FileResponse(services.static / name, headers=headers)
 
 
-def page_policy(services: Services) -> str:
+def chat_page(request: web.Request) -> web.Response:
+    """Write what the page must know of its project into it, so that its name stands there from the first paint.
+
+    A key that no project has makes a page that says so, with 404. Only pages that the key allows may frame it.
+    """
+    services = request.app[SERVICES]
+    asked = request.query.get("key", "")
+    key = asked or services.projects.default_key()
+    found = None if key is None else services.projects.by_public_key(key)
+    known = {"unknown_key": asked[:KEY_SHOWN]} if found is None else _known(*found)
+    text = (services.static / "chat/index.html").read_text(encoding="utf-8")
+    name = html.escape(str(known.get("name", NAMELESS)))
+    text = text.replace(MARK_DATA, MARK_DATA.replace('""', f'"{html.escape(json.dumps(known))}"'))
+    for mark in MARKS_NAME:
+        text = text.replace(mark, mark.replace(NAMELESS, name))
+    listed = found[1].allowed_origins if asked and found is not None else _listed(services)
+    headers = {"Cache-Control": "no-cache", "Content-Security-Policy": page_policy(listed)}
+    headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    status = HTTPStatus.NOT_FOUND if found is None else HTTPStatus.OK
+    return web.Response(text=text, content_type="text/html", charset="utf-8", headers=headers, status=status)
+
+
+def _known(project: Project, key: PublicKey) -> dict[str, object]:
+    return {
+        "key": key.key,
+        "name": project.name,
+        "languages": project.languages,
+        "default_language": project.default_language,
+        "greeting": dict(project.greeting),
+    }
+
+
+def _listed(services: Services) -> frozenset[str]:
+    return frozenset().union(*(project.allowed_origins for project in services.projects))
+
+
+def page_policy(origins: frozenset[str]) -> str:
     """The policy of our pages: hosts that may frame them are the origins that the projects list."""
-    listed = sorted(frozenset().union(*(project.allowed_origins for project in services.projects)))
-    return PAGE_POLICY.format(ancestors=" ".join(["'self'", *listed]))
+    return PAGE_POLICY.format(ancestors=" ".join(["'self'", *sorted(origins)]))

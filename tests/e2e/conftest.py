@@ -16,10 +16,11 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright, expect
 
+from gateway.identity.projects import Project
 from gateway.web.services import LimitSettings, Services
 from tests.e2e.installation import prepare_data
 from tests.fakes.assistant import ScriptedAssistant
-from tests.fakes.gateway import PASSAGES, demo_script, open_services, serving
+from tests.fakes.gateway import DEMO, PASSAGES, demo_script, open_services, serving
 
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
@@ -120,14 +121,20 @@ async def browser() -> AsyncIterator[Browser]:
         await started.close()
 
 
+@pytest.fixture
+def projects() -> tuple[Project, ...]:
+    """The projects of the gateway; a module may have others."""
+    return (DEMO,)
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def stage(browser: Browser, tmp_path: Path) -> AsyncIterator[Stage]:
+async def stage(browser: Browser, tmp_path: Path, projects: tuple[Project, ...]) -> AsyncIterator[Stage]:
     expect.set_options(timeout=WAIT_MS)
     assistant = ScriptedAssistant(demo_script, PASSAGES)
     bucket = replace(LimitSettings().messages, burst=1000, per_minute=1000)
     opened = AsyncExitStack()
     services = await opened.enter_async_context(
-        open_services(tmp_path, assistant, limits=replace(LimitSettings(), messages=bucket))
+        open_services(tmp_path, assistant, limits=replace(LimitSettings(), messages=bucket), projects=projects)
     )
     url = await opened.enter_async_context(serving(services))
     playing = Stage(url, browser, assistant, services)

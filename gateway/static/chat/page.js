@@ -1,22 +1,24 @@
 // @ts-check
 /** `<passeur-chat>`: the page: who is asking, which conversation, and the one event stream of all tabs. */
 
-import { must } from "../look/dom.js";
+import { h, must } from "../look/dom.js";
 import { PasseurElement } from "../look/element.js";
 import { icon } from "../look/icons.js";
 import "../look/preferences.js";
-import { asProblem } from "../talk/explain.js";
+import { asProblem, explain } from "../talk/explain.js";
 import { Dialogue } from "../talk/dialogue.js";
 import { Notices } from "../talk/notices.js";
 import { Api, apiBase } from "../wire/api.js";
+import { project } from "../wire/project.js";
 import { Session } from "../wire/session.js";
 import { SharedStream } from "../wire/shared_stream.js";
 import { words } from "../words/index.js";
 import { ConversationList } from "./conversation_list.js";
 import { Drawer } from "./drawer.js";
-import { framed } from "./framed.js";
+import { framed, provenByHost } from "./framed.js";
 
-const DEFAULT_KEY = "pk_demo";
+/** What is wrong with the address, the site or its proof, so that waiting does not help. */
+const REFUSALS = new Set(["unauthenticated", "forbidden-origin", "proof-refused", "proof-missing"]);
 /** Events that change what the list of conversations shows. */
 const LIST_EVENTS = new Set(["message.created", "conversation.updated", "conversation.created"]);
 /** The list is fetched again at most this often. */
@@ -27,16 +29,17 @@ export class ChatPage extends PasseurElement {
   #listPages = 1;
 
   build() {
-    const asked = new URLSearchParams(location.search);
-    this.key = asked.get("key") || DEFAULT_KEY;
-    this.session = new Session(apiBase(), this.key);
+    this.key = project.key;
+    this.session = new Session(apiBase(), this.key, provenByHost());
+    /** Whose drafts and last conversation these are: the browser's, or those of who is signed in. */
+    this.owner = this.key;
     this.api = new Api(apiBase(), this.session, () => words.language);
     this.dialogue = must(this, "passeur-dialogue", Dialogue);
     this.list = must(this, "passeur-conversations", ConversationList);
     this.notices = must(this, "passeur-notices", Notices);
     this.menu = must(this, "#menu-button", HTMLButtonElement);
     this.menu.append(icon("menu"));
-    must(this, ".wordmark", HTMLElement).prepend(icon("mark", 26));
+    must(this, ".wordmark", HTMLElement).replaceChildren(icon("mark", 26), h("span", {}, project.name));
     this.drawer = new Drawer(this.list, this.menu, must(this, ".page-main", HTMLElement));
     this.dialogue.use(this.api, this.key);
   }
@@ -61,29 +64,52 @@ export class ChatPage extends PasseurElement {
       { signal: this.alive },
     );
     const focus = () => this.dialogue?.focus();
-    framed({ fresh: () => this.#choose(""), focus }, this.alive);
-    this.#start();
+    framed({ fresh: () => this.#choose(""), focus }, project.name, this.alive);
+    if (project.unknownKey === null) this.#start();
+    else this.#refuse(() => [words.t.unknownKey.title, words.t.unknownKey.how(project.unknownKey ?? "")], false);
   }
 
   reword() {
     const { t } = words;
-    document.title = t.title;
+    document.title = project.name;
     must(this, ".skip", HTMLElement).textContent = t.skip;
     this.menu?.setAttribute("aria-label", t.openMenu);
     if (this.menu) this.menu.title = t.openMenu;
   }
 
+  /** Say why there is no conversation here, in place of one. @param {() => string[]} says @param {boolean} mayHelp */
+  #refuse(says, mayHelp) {
+    this.toggleAttribute("data-refused", true);
+    this.dialogue?.refuse(says, mayHelp);
+  }
+
+  /** Know who asks; tells whether it goes on. Whoever is proven has drafts of their own, so they come first. */
+  async #signIn() {
+    try {
+      await this.session?.token();
+    } catch (cause) {
+      const problem = asProblem(cause);
+      if (!problem) throw cause;
+      if (REFUSALS.has(problem.slug)) {
+        this.#refuse(() => [words.t.refused, explain(problem)], true);
+        return false;
+      }
+      // anything else is told with the first request that fails; the stream goes on trying
+    }
+    if (this.session?.prove && this.session.visitor) {
+      this.owner = `${this.key}.${this.session.visitor}`;
+      this.dialogue?.own(this.owner);
+    }
+    return true;
+  }
+
   async #start() {
+    if (this.session?.prove && !(await this.#signIn())) return;
     const last = isBare() && !addressed() ? this.#lastOpen("") : null;
     if (last) this.#address(last, "replace");
     await this.#open(addressed());
     if (matchMedia("(hover: hover)").matches) this.dialogue?.focus();
-    if (!this.api || !this.session) return;
-    try {
-      await this.session.token();
-    } catch {
-      // told with the first request that fails; the stream goes on trying
-    }
+    if (!this.api || !this.session || !(await this.#signIn())) return;
     this.#fetchList();
     this.notices?.use(this.api);
     const shared = new SharedStream(this.api, {
@@ -133,8 +159,8 @@ export class ChatPage extends PasseurElement {
   /** Without a list, the embedded page comes back to where one was. @param {string} id @param {boolean} [set] */
   #lastOpen(id, set = false) {
     try {
-      if (set) localStorage.setItem(`passeur.last.${this.key}`, id);
-      return localStorage.getItem(`passeur.last.${this.key}`) ?? "";
+      if (set) localStorage.setItem(`passeur.last.${this.owner}`, id);
+      return localStorage.getItem(`passeur.last.${this.owner}`) ?? "";
     } catch {
       return "";
     }

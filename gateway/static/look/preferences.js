@@ -19,7 +19,9 @@ export class Preferences extends PasseurElement {
       this.select.append(h("option", { value: language, lang: language }, LANGUAGE_NAMES[language]));
     }
     this.theme = h("button", { type: "button", class: "icon-button", click: () => this.#nextTheme() });
-    this.append(h("label", { class: "select-wrap" }, icon("globe", 18), this.select), this.theme);
+    const choice = h("label", { class: "select-wrap" }, icon("globe", 18), this.select);
+    choice.hidden = LANGUAGES.length < 2;
+    this.append(choice, this.theme);
   }
 
   reword() {

@@ -97,7 +97,24 @@ export class Dialogue extends PasseurElement {
     this.#attention = new Attention(api);
     this.composer?.attachments?.use(api);
     this.composer?.reword();
+    this.own(owner);
+  }
+
+  /** @param {string} owner whose drafts these are from now on */
+  own(owner) {
     this.#outbox = new Outbox(owner);
+  }
+
+  /**
+   * Say, in place of a conversation, why there can be none.
+   *
+   * @param {() => string[]} says title and explanation
+   * @param {boolean} mayHelp whether beginning again may help
+   */
+  refuse(says, mayHelp) {
+    this.toggleAttribute("data-refused", true);
+    this.transcript?.sayInstead(says, mayHelp);
+    if (this.dock) this.dock.hidden = true;
   }
 
   /**

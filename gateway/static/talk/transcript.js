@@ -4,6 +4,7 @@
 import { fill, h } from "../look/dom.js";
 import { PasseurElement } from "../look/element.js";
 import { icon } from "../look/icons.js";
+import { project } from "../wire/project.js";
 import { words } from "../words/index.js";
 import { explain } from "./explain.js";
 import { MessageElement } from "./message.js";
@@ -25,6 +26,9 @@ export class Transcript extends PasseurElement {
   /** @type {Map<string, MessageElement>} */
   #elements = new Map();
   #follows = true;
+  /** @type {(() => string[]) | null} */
+  #instead = null;
+  #mayHelp = false;
 
   build() {
     this.welcome = h("div", { class: "welcome" });
@@ -69,8 +73,23 @@ export class Transcript extends PasseurElement {
     this.below?.setAttribute("aria-label", t.toBottom);
     if (this.below) this.below.title = t.toBottom;
     if (this.earlier) fill(this.earlier, t.earlier);
-    if (this.welcome) fill(this.welcome, icon("mark", 44), h("h2", {}, t.welcome), h("p", {}, t.welcomeHow));
+    const [heading, text] = this.#instead?.() ?? [project.greeting[words.language] ?? t.welcome, t.welcomeHow];
+    const again = this.#mayHelp && h("button", { type: "button", class: "button", click: () => location.reload() }, t.retry);
+    if (this.welcome) fill(this.welcome, icon("mark", 44), h("h2", {}, heading), h("p", {}, text), again);
     this.#drawFailure();
+  }
+
+  /**
+   * Stand for a conversation that there cannot be.
+   *
+   * @param {() => string[]} says title and explanation
+   * @param {boolean} mayHelp whether beginning again may help
+   */
+  sayInstead(says, mayHelp) {
+    this.#instead = says;
+    this.#mayHelp = mayHelp;
+    this.reword();
+    this.welcome?.setAttribute("role", "alert");
   }
 
   /** @param {Conversation} conversation shown from now on */

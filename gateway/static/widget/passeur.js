@@ -6,6 +6,9 @@
  *
  * or, without the attribute, `Passeur.init({ publicKey: "pk_…", language: "fr", theme: "dark" })` when you like.
  *
+ * Where visitors sign in to your site, `Passeur.identify(async () => "a fresh JWT, or null")` tells the assistant who they
+ * are, and `Passeur.identify(null)` that nobody is signed in any more: see docs/identity.md.
+ *
  * The conversation lives in a frame of the gateway's own origin: the host page cannot read it, and the gateway's strict
  * policy holds inside whatever the host allows. The button and the panel are a web component in a shadow root. Which
  * pages may do this is the project's `allowed_origins`.
@@ -14,10 +17,39 @@
   const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
   const here = script ? script.src : "";
   const TEXTS = {
-    fr: { open: "Poser une question", close: "Fermer l’assistant", fresh: "Nouvelle conversation", name: "Assistant" },
-    en: { open: "Ask a question", close: "Close the assistant", fresh: "New conversation", name: "Assistant" },
-    es: { open: "Hacer una pregunta", close: "Cerrar el asistente", fresh: "Nueva conversación", name: "Asistente" },
+    fr: {
+      open: "Poser une question",
+      close: "Fermer l’assistant",
+      fresh: "Nouvelle conversation",
+      name: "Assistant",
+      absent: "L’assistant n’est pas disponible sur cette page pour le moment.",
+      owner: (/** @type {Refusal} */ it) =>
+        `Pour le responsable du site : l’adresse ${it.origin} doit figurer dans allowed_origins de la clé ${it.key}, dans le fichier gateway.toml du projet ; la passerelle est ensuite à redémarrer. Si elle y figure, vérifiez que ${it.gateway} répond.`,
+    },
+    en: {
+      open: "Ask a question",
+      close: "Close the assistant",
+      fresh: "New conversation",
+      name: "Assistant",
+      absent: "The assistant is not available on this page at the moment.",
+      owner: (/** @type {Refusal} */ it) =>
+        `For the owner of this site: the address ${it.origin} must be listed in allowed_origins of the key ${it.key}, in the project’s gateway.toml; then restart the gateway. If it is listed, check that ${it.gateway} answers.`,
+    },
+    es: {
+      open: "Hacer una pregunta",
+      close: "Cerrar el asistente",
+      fresh: "Nueva conversación",
+      name: "Asistente",
+      absent: "El asistente no está disponible en esta página por el momento.",
+      owner: (/** @type {Refusal} */ it) =>
+        `Para el responsable del sitio: la dirección ${it.origin} debe figurar en allowed_origins de la clave ${it.key}, en el gateway.toml del proyecto; después hay que reiniciar la pasarela. Si figura, compruebe que ${it.gateway} responde.`,
+    },
   };
+  /** The frame says that it is there before its `load`; this much later it was refused, or there is no gateway. */
+  const HELLO_WAIT_MS = 2_000;
+  /** How long the frame may load at all before the same is said. */
+  const LOAD_WAIT_MS = 20_000;
+  const NAME_LIMIT = 100;
   const DRAWINGS = {
     mark: [
       "M3 12.5h18c-.9 3.6-4.6 5.5-9 5.5s-8.1-1.9-9-5.5Z",
@@ -43,12 +75,22 @@
     h2 { flex: 1; margin: 0; font: 500 1.1rem/1 "Iowan Old Style", Charter, Georgia, serif; }
     header button { display: grid; place-items: center; width: 2.5rem; height: 2.5rem; border-radius: 10px; background: none; color: inherit; }
     header button:hover { background: var(--line); }
-    iframe { width: 100%; height: 100%; border: 0; background: var(--paper); color-scheme: inherit; }
+    .holder { position: relative; }
+    iframe { position: absolute; inset: 0; width: 100%; height: 100%; border: 0; background: var(--paper); color-scheme: inherit; }
+    iframe:not([data-ready]) { visibility: hidden; } /* a browser's own page of refusal is no face to show */
+    .absent { display: grid; align-content: center; gap: 1rem; height: 100%; padding: 2rem; box-sizing: border-box; overflow: auto; }
+    .absent p { margin: 0; overflow-wrap: anywhere; } .absent p + p { font-size: .8125rem; opacity: .75; }
     [hidden] { display: none !important; }
     @media (max-width: 30rem) { :host([data-open]) { inset: 0; } .panel { width: 100%; height: 100%; border: 0; border-radius: 0; } }
     @media (forced-colors: active) { .launch { border: 1px solid ButtonText; } }`;
 
-  /** @typedef {{ publicKey: string, gateway?: string, language?: string, theme?: "light" | "dark", open?: boolean }} Options */
+  /** @typedef {{ user_id: string, issued_at: number, signature: string }} SignedUser */
+  /** @typedef {() => Promise<string | SignedUser | null> | string | SignedUser | null} Identify a fresh proof each time it is called; null when nobody is signed in */
+  /** @typedef {{ publicKey: string, gateway?: string, language?: string, theme?: "light" | "dark", open?: boolean, identify?: Identify }} Options */
+  /** @typedef {{ origin: string, key: string, gateway: string }} Refusal */
+
+  /** @type {Identify | null} */
+  let identity = null;
 
   class PasseurWidget extends HTMLElement {
     /** @type {HTMLIFrameElement | null} */
@@ -92,15 +134,17 @@
         { type: "button", "aria-label": texts.close, title: texts.close },
         drawing("close", 20),
       );
-      this.holder = element("div", {});
-      const head = element("header", {}, element("h2", { id: "name" }, texts.name), fresh, close);
+      this.absent = element("div", { class: "absent", role: "status" });
+      this.absent.hidden = true;
+      this.holder = element("div", { class: "holder" }, this.absent);
+      this.name = element("h2", { id: "name" }, texts.name);
+      const head = element("header", {}, this.name, fresh, close);
       this.panel = element("section", { class: "panel", role: "dialog", "aria-labelledby": "name" }, head, this.holder);
       this.panel.hidden = true;
       this.launch.addEventListener("click", () => this.open());
       close.addEventListener("click", () => this.close());
       fresh.addEventListener("click", () => this.#tell({ type: "passeur:new" }));
       this.panel.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
-      this.frameTitle = texts.name;
       root.append(this.launch, this.panel);
     }
 
@@ -111,8 +155,8 @@
       this.launch.hidden = true;
       this.launch.setAttribute("aria-expanded", "true");
       this.toggleAttribute("data-open", true);
-      if (!this.frame)
-        this.#load(); // nothing is fetched before someone asks
+      if (!this.frame || !this.absent?.hidden)
+        this.load(); // nothing is fetched before someone asks
       else if (focus) this.#tell({ type: "passeur:focus" });
     }
 
@@ -125,22 +169,66 @@
       this.launch.focus();
     }
 
-    #load() {
+    /** Begin the conversation's page, anew if it was there. */
+    load() {
+      this.frame?.remove();
+      clearTimeout(this.waiting);
       const address = new URL("chat", this.gateway);
       address.searchParams.set("view", "light");
       address.searchParams.set("key", this.options.publicKey);
       address.searchParams.set("lang", this.language ?? "en");
       if (this.options.theme) address.searchParams.set("theme", this.options.theme);
+      if (identity) address.searchParams.set("identify", "1");
+      if (this.absent) this.absent.hidden = true;
       this.frame = element("iframe", {
-        title: this.frameTitle ?? "",
+        title: this.name?.textContent ?? "",
         src: address.href,
         allow: "microphone; clipboard-write",
         referrerpolicy: "origin",
       });
+      const wait = (/** @type {number} */ ms) => {
+        clearTimeout(this.waiting);
+        this.waiting = setTimeout(() => this.#sayAbsent(), ms);
+      };
+      this.frame.addEventListener("load", () => this.frame?.dataset.ready === undefined && wait(HELLO_WAIT_MS));
+      wait(LOAD_WAIT_MS);
       this.holder?.append(this.frame);
     }
 
-    /** @param {{ type: string }} word */
+    /** Say it in words of ours where the browser would show a broken page. */
+    #sayAbsent() {
+      const texts = TEXTS[/** @type {keyof typeof TEXTS} */ (this.language)];
+      const facts = { origin: location.origin, key: this.options.publicKey, gateway: this.gateway.origin };
+      this.absent?.replaceChildren(element("p", {}, texts.absent), element("p", {}, texts.owner(facts)));
+      if (this.absent) this.absent.hidden = false;
+    }
+
+    /** @param {unknown} name what the project is called */
+    #arrived(name) {
+      clearTimeout(this.waiting);
+      if (this.absent) this.absent.hidden = true;
+      if (!this.frame) return;
+      this.frame.dataset.ready = "";
+      if (typeof name !== "string" || !name || !this.name) return;
+      this.name.textContent = name.slice(0, NAME_LIMIT);
+      this.frame.title = this.name.textContent;
+    }
+
+    /** Ask the host's page who is signed in, and tell the frame that asked. @param {unknown} id */
+    async #prove(id) {
+      const { frame } = this;
+      /** @type {Record<string, unknown>} */
+      const word = { type: "passeur:proof", id };
+      try {
+        word.proof = (await identity?.()) ?? null;
+      } catch (cause) {
+        word.failed = true;
+        console.error("Passeur.identify: the function failed, so nobody can be signed in to the assistant.", cause);
+      }
+      if (frame === this.frame) this.#tell(word); // else it belongs to whoever was signed in before
+    }
+
+    /** @param {Record<string, unknown>} word */
     #tell(word) {
       this.frame?.contentWindow?.postMessage(word, this.gateway.origin);
     }
@@ -148,7 +236,10 @@
     /** @param {MessageEvent} event */
     #hear(event) {
       if (event.origin !== this.gateway.origin || event.source !== this.frame?.contentWindow) return;
-      if (event.data?.type === "passeur:close") this.close();
+      const { type, id, name } = event.data ?? {};
+      if (type === "passeur:close") this.close();
+      else if (type === "passeur:ready") this.#arrived(name);
+      else if (type === "passeur:prove") this.#prove(id);
     }
   }
 
@@ -188,14 +279,29 @@
     if (!options?.publicKey) throw new TypeError("Passeur.init: publicKey is needed");
     const known = /** @type {PasseurWidget | null} */ (document.querySelector("passeur-widget"));
     if (known) return known;
+    if (options.identify) identity = options.identify;
     const widget = /** @type {PasseurWidget} */ (document.createElement("passeur-widget"));
     widget.begin(options);
     document.body.append(widget);
     return widget;
   }
 
+  /**
+   * Say how to learn who is signed in to this page. Called when the assistant is opened, and again when its session ends.
+   *
+   * @param {Identify | null} prove null: nobody is signed in any more, and the assistant begins anew without a name
+   */
+  function identify(prove) {
+    if (prove !== null && typeof prove !== "function")
+      throw new TypeError("Passeur.identify: give a function that returns a token, or null");
+    if (prove === identity) return;
+    identity = prove;
+    const widget = /** @type {PasseurWidget | null} */ (document.querySelector("passeur-widget"));
+    if (widget?.frame) widget.load();
+  }
+
   if (!customElements.get("passeur-widget")) customElements.define("passeur-widget", PasseurWidget);
-  Object.assign(globalThis, { Passeur: { init } });
+  Object.assign(globalThis, { Passeur: { init, identify } });
   const key = script?.dataset.publicKey;
   if (key) {
     const { language, theme } = /** @type {Options} */ (/** @type {unknown} */ (script.dataset));

@@ -23,6 +23,15 @@ export default {
   welcomeHow:
     "I answer from the documents and show where each answer comes from. When they do not say, I tell you, and a person can take over.",
 
+  unknownKey: {
+    title: "This address leads to no assistant",
+    how: (/** @type {string} */ key) =>
+      key
+        ? `The key “${key}” belongs to no project of this server. Check the end of the address, after “key=”, or ask whoever gave it to you.`
+        : "There are several assistants here: the address must say which one, ending in “?key=” and the project’s key.",
+  },
+  refused: "The conversation could not be opened",
+
   transcript: "Messages",
   you: "You",
   assistant: "Assistant",
@@ -132,6 +141,8 @@ export default {
     network: "The server did not answer. Check your connection.",
     "invalid-request": "The server could not accept this message.",
     unauthenticated: "Your session has ended and could not be renewed.",
+    "proof-missing": "The site could not confirm who you are. Try again, or sign in to the site again.",
+    "proof-refused": "Your sign-in to the site was not recognised here. Sign in to the site again, then try again.",
     forbidden: "This is not allowed.",
     "forbidden-origin": "This page is not on the project’s list of allowed sites.",
     "not-found": "This conversation does not exist, or is not yours.",

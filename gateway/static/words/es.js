@@ -24,6 +24,15 @@ export default {
   welcomeHow:
     "Respondo a partir de los documentos y muestro de dónde sale cada respuesta. Cuando no lo dicen, se lo digo, y una persona puede tomar el relevo.",
 
+  unknownKey: {
+    title: "Esta dirección no lleva a ningún asistente",
+    how: (key) =>
+      key
+        ? `La clave «${key}» no es de ningún proyecto de este servidor. Compruebe el final de la dirección, después de «key=», o pregunte a quien se la dio.`
+        : "Aquí hay varios asistentes: la dirección debe decir cuál, terminando en «?key=» y la clave del proyecto.",
+  },
+  refused: "No se ha podido abrir la conversación",
+
   transcript: "Mensajes",
   you: "Usted",
   assistant: "Asistente",
@@ -133,6 +142,8 @@ export default {
     network: "El servidor no respondió. Compruebe su conexión.",
     "invalid-request": "El servidor no pudo aceptar este mensaje.",
     unauthenticated: "Su sesión terminó y no se pudo renovar.",
+    "proof-missing": "El sitio no ha podido confirmar quién es usted. Inténtelo de nuevo o vuelva a iniciar sesión en el sitio.",
+    "proof-refused": "Su sesión en el sitio no se ha reconocido aquí. Vuelva a iniciarla e inténtelo de nuevo.",
     forbidden: "Esto no está permitido.",
     "forbidden-origin": "Esta página no está en la lista de sitios permitidos del proyecto.",
     "not-found": "Esta conversación no existe, o no es suya.",

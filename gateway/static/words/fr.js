@@ -24,6 +24,15 @@ export default {
   welcomeHow:
     "Je réponds à partir des documents et je montre d’où vient chaque réponse. Quand ils n’en disent rien, je vous le dis, et une personne peut prendre le relais.",
 
+  unknownKey: {
+    title: "Cette adresse ne mène à aucun assistant",
+    how: (key) =>
+      key
+        ? `La clé « ${key} » n’est celle d’aucun projet de ce serveur. Vérifiez la fin de l’adresse, après « key= », ou demandez-la à qui vous l’a donnée.`
+        : "Plusieurs assistants sont ici : l’adresse doit dire lequel, en se terminant par « ?key= » et la clé du projet.",
+  },
+  refused: "La conversation n’a pas pu s’ouvrir",
+
   transcript: "Messages",
   you: "Vous",
   assistant: "Assistant",
@@ -134,6 +143,8 @@ export default {
     network: "Le serveur n’a pas répondu. Vérifiez votre connexion.",
     "invalid-request": "Le serveur n’a pas pu accepter ce message.",
     unauthenticated: "Votre session est terminée et n’a pas pu être renouvelée.",
+    "proof-missing": "Le site n’a pas pu confirmer qui vous êtes. Réessayez, ou connectez-vous à nouveau au site.",
+    "proof-refused": "Votre connexion au site n’a pas été reconnue ici. Reconnectez-vous au site, puis réessayez.",
     forbidden: "Cela n’est pas permis.",
     "forbidden-origin": "Cette page ne fait pas partie des sites autorisés par le projet.",
     "not-found": "Cette conversation n’existe pas, ou n’est pas la vôtre.",

@@ -1,6 +1,7 @@
 // @ts-check
 /** The interface's language and its texts. One module a language; the keys are the same in each (a test compares). */
 
+import { project } from "../wire/project.js";
 import en from "./en.js";
 import es from "./es.js";
 import fr from "./fr.js";
@@ -11,7 +12,9 @@ import fr from "./fr.js";
 /** @type {Record<Language, Texts>} */
 export const TEXTS = { fr, en, es };
 /** @type {readonly Language[]} */
-export const LANGUAGES = ["fr", "en", "es"];
+const SPOKEN = ["fr", "en", "es"];
+/** Those that the reader can choose: the project's, and every one where the page belongs to no project. */
+export const LANGUAGES = SPOKEN.filter((language) => !project.languages.length || project.languages.includes(language));
 export const LANGUAGE_NAMES = { fr: "Français", en: "English", es: "Español" };
 const KEPT_UNDER = "passeur.language";
 
@@ -77,7 +80,8 @@ function firstLanguage() {
   }
   const asked = new URLSearchParams(globalThis.location?.search ?? "").get("lang") ?? "";
   const wishes = [asked, kept, ...(navigator.languages ?? [navigator.language])];
-  return wishes.map(supported).find((language) => language !== undefined) ?? "en";
+  const otherwise = supported(project.defaultLanguage) ?? LANGUAGES[0] ?? "en";
+  return wishes.map(supported).find((language) => language !== undefined) ?? otherwise;
 }
 
 export const words = new Words();

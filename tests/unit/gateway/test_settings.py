@@ -85,6 +85,17 @@ def test_a_language_that_the_server_does_not_speak_is_refused(tmp_path):
     assert any("default_language: fr is not in languages" in fault for fault in faults)
 
 
+def test_a_greeting_is_in_a_language_of_the_project_and_short(tmp_path):
+    shutil.copytree(DEMO / "demo", tmp_path / "demo")
+    path = tmp_path / "demo" / "gateway.toml"
+    text = path.read_text().replace('"fr", "en", "es"]', '"fr", "en"]', 1)
+    told = 'default_language = "fr"\ngreeting = { %s }'
+    path.write_text(text.replace('default_language = "fr"', told % 'fr = "Bonjour !", es = "¡Hola!"', 1))
+    assert any("greeting: es not among the project's languages" in fault for fault in faults_of({}, tmp_path))
+    path.write_text(text.replace('default_language = "fr"', told % f'en = "{"x" * 201}"', 1))
+    assert any("greeting.en" in fault for fault in faults_of({}, tmp_path))
+
+
 def test_no_project_at_all_is_a_fault(tmp_path):
     assert any("holds no <project>/gateway.toml" in fault for fault in faults_of({}, tmp_path))
 
