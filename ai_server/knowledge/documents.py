@@ -40,7 +40,7 @@ _BY_TYPE: Final = {
     "text/plain": (".txt", ".md", ".markdown", ".mdx", ".csv"),
 }
 """Endings that a media type may go with, the usual one first."""
-LOADERS_VERSION: Final = "3"
+LOADERS_VERSION: Final = "4"
 """Changes when a loader would read the same file otherwise."""
 _TRUE: Final = frozenset({"true", "yes", "on", "1"})
 _TITLE_LIMIT: Final = 300

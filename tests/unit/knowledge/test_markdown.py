@@ -108,5 +108,12 @@ def test_binary_is_rejected_and_western_text_is_read():
     assert (loaded.encoding, loaded.blocks[0].text) == ("cp1252", "L'été à Besançon coûte 5 €.")
 
 
+def test_dashes_and_quotes_alone_are_windows_ones():
+    """P28, seed 300059: `1–4` was read as `1ñ4`, as if an old Mac had written it."""
+    text = "Throughout the century “ideas” of reason were spread; pages 1–4 and 4–5 say more of the author’s power."
+    loaded = markdown.load(text.encode("cp1252"), mdx=False)
+    assert (loaded.encoding, loaded.blocks[0].text) == ("cp1252", text)
+
+
 def test_decomposed_accents_are_composed():
     assert texts("e\u0301te\u0301") == ["été"]
