@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ai_server.answering.attached import files
+from ai_server.answering.attached import files, question_for_files
 from ai_server.answering.markers import inert, written
 from ai_server.answering.texts import FALLBACK
 from ai_server.providers.contract import UNSUPPORTED_MARKER, GenerationRequest, ImagePart, Message, TextPart
@@ -61,7 +61,7 @@ class Draft:
             model=link.choice.model,
             instructions=told,
             messages=_messages(self.asked, read, with_image=able.image),
-            question=self.asked.question,
+            question=self.asked.question if able.image else question_for_files(self.asked),
             passages=passages,
             language=self.language,
             max_output_tokens=min(cap, limit) if limit else cap,

@@ -21,6 +21,11 @@ NO_VISION: Final = {
     "en": "I cannot look at the image with the model in use here: please describe what it shows.",
     "es": "No puedo ver la imagen con el modelo que se usa aquí: describa lo que muestra.",
 }
+NOTHING_IN_FILES: Final = {
+    "fr": "Dans {names}, je n’ai rien trouvé qui réponde à la question.",
+    "en": "In {names} I found nothing that answers the question.",
+    "es": "En {names} no he encontrado nada que responda a la pregunta.",
+}
 PASSAGES: Final = {
     "fr": "passages retenus : {count}",
     "en": "passages kept: {count}",

@@ -22,7 +22,7 @@ from ai_server.answering.greeting import is_greeting
 from ai_server.answering.intent import plain_intent
 from ai_server.answering.intent_choice import Choice
 from ai_server.answering.language import turn_language
-from ai_server.answering.markers import CitedText
+from ai_server.answering.markers import CitedText, inert
 from ai_server.answering.prompt import Draft
 from ai_server.answering.query import search_query
 from ai_server.answering.writing import Writer, Written
@@ -232,6 +232,9 @@ class AnswerWork:
 
     def _say_blind(self, turn: Turn) -> AnswerResult:
         text = texts.said(texts.NO_VISION, self.record.language)
+        if self._asked.attached_texts:  # they were looked at, and that is said too
+            names = ", ".join(inert(name) for name, _ in self._asked.attached_texts)
+            text += f"\n\n{texts.said(texts.NOTHING_IN_FILES, self.record.language).format(names=names)}"
         turn.say(text)
         return replace(self._result(Outcome.ANSWERED), text=text)
 

@@ -107,8 +107,7 @@ export class Attachments extends PasseurElement {
     } catch (cause) {
       const problem = asProblem(cause);
       if (!problem) return; // taken away meanwhile
-      const said = words.language === "en" ? problem.violations[0]?.problem : "";
-      entry.trouble = said || (problem.slug === "invalid-request" ? words.t.fileUnreadable : explain(problem));
+      entry.trouble = troubleOf(problem);
     }
     this.#draw();
   }
@@ -141,6 +140,13 @@ export class Attachments extends PasseurElement {
       ),
     );
   }
+}
+
+/** In the reader's words: the server's own are for whoever wrote a client. @param {import("../wire/problem.js").Problem} problem */
+function troubleOf(problem) {
+  const { fileUnreadable, fileType, fileTooLarge } = words.t;
+  const said = { "invalid-request": fileUnreadable, "unsupported-media": fileType, "body-too-large": fileTooLarge };
+  return said[/** @type {keyof typeof said} */ (problem.slug)] ?? explain(problem);
 }
 
 /** @param {File} file */

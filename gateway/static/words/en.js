@@ -47,6 +47,8 @@ export default {
   detach: (/** @type {string} */ name) => `Remove ${name}`,
   picture: "Picture",
   fileUnreadable: "This file cannot be read: it may be damaged, locked or empty.",
+  fileType: "This file cannot be read here. Pictures (PNG, JPEG, WebP, GIF), PDF, Word (.docx), text and CSV can.",
+  fileTooLarge: "This file is too large: 20 MB at most, 10 MB for a picture.",
   send: "Send",
   stop: "Stop the answer",
   hint: "Enter to send, Shift + Enter for a new line",

@@ -48,6 +48,8 @@ export default {
   detach: (name) => `Quitar ${name}`,
   picture: "Imagen",
   fileUnreadable: "Este archivo no se puede leer: puede estar dañado, protegido o vacío.",
+  fileType: "Este archivo no se puede leer aquí. Sí las imágenes (PNG, JPEG, WebP, GIF), PDF, Word (.docx), texto y CSV.",
+  fileTooLarge: "Este archivo es demasiado grande: 20 MB como máximo, 10 MB para una imagen.",
   send: "Enviar",
   stop: "Detener la respuesta",
   hint: "Intro para enviar, Mayús + Intro para una línea nueva",

@@ -48,6 +48,8 @@ export default {
   detach: (name) => `Retirer ${name}`,
   picture: "Image",
   fileUnreadable: "Ce fichier ne peut pas être lu : il est peut-être abîmé, protégé ou vide.",
+  fileType: "Ce fichier ne peut pas être lu ici. Images (PNG, JPEG, WebP, GIF), PDF, Word (.docx), texte et CSV le peuvent.",
+  fileTooLarge: "Ce fichier est trop lourd : 20 Mo au plus, 10 Mo pour une image.",
   send: "Envoyer",
   stop: "Arrêter la réponse",
   hint: "Entrée pour envoyer, Maj + Entrée pour aller à la ligne",

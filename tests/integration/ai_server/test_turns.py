@@ -11,6 +11,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from ai_server.providers.contract import Finished, FinishReason, TextDelta
+from ai_server.providers.embedded.generation import ExtractiveGenerator
 from shared.errors import ProviderCut, ProviderOverloaded
 from shared.pb.passeur.v1 import assistant_pb2, common_pb2
 from tests.fakes.ai_server import ai_server, asked
@@ -20,6 +21,7 @@ from tests.fakes.generation import ScriptedGenerator, saying
 EXPORT = chunk(
     "Open Settings and choose Export.\nThe file is sent by mail.", title="Export", url="https://docs.test/export"
 )
+STOCK = "model | stock\nGitane | 3\nPeugeot | 0"
 
 
 def documents(*texts):
@@ -362,6 +364,23 @@ async def test_an_image_that_nobody_can_see_is_said_so():
     assert beside.text[: beside.citations[0].position].endswith("Answer.")
     assert alone.text.startswith("I cannot look at the image")
     assert alone.outcome == common_pb2.OUTCOME_ANSWERED
+
+
+async def test_a_file_beside_an_image_that_nobody_can_see_is_answered_from():
+    """A newcomer sent a CSV and a picture with one question: the CSV went unread."""
+    sent = {
+        "image": common_pb2.Image(mime_type="image/png", data=b"png"),
+        "attached_texts": [assistant_pb2.AttachedText(name="stock.csv", text=STOCK)],
+    }
+    async with ai_server(ExtractiveGenerator(), knowledge=documents()) as rig:
+        rig.knowledge.hits = ()
+        found = await rig.answer("What does the picture show, and what is the stock of the Gitane?", **sent)
+        missed = await rig.answer("What does the picture show of the neighbour's garden?", **sent)
+    for result in (found, missed):
+        assert result.text.startswith("I cannot look at the image")
+    assert "stock.csv" in found.text
+    assert "| Gitane | 3 |" in found.text
+    assert missed.text.endswith("In stock.csv I found nothing that answers the question.")
 
 
 async def test_an_image_without_documents_uses_the_prompt_without_facts():
