@@ -60,9 +60,8 @@ class CatchUp:
     def begin(self, reader: Reader, beginning: Beginning) -> None:
         """Open a reader's stream where it begins; it is live at once, or reads on until it is. Never raises."""
         position, start = beginning.position, beginning.start
-        stream = self._streams.open(reader.stream_id)
-        stream.head = max(stream.head, position.head)
-        reader.sent = start.offset
+        self._streams.open(reader.stream_id).goes_to(position.epoch, position.head)
+        reader.epoch, reader.sent = position.epoch, start.offset
         here = f"{position.epoch}.{start.offset}"
         opening = [self._encoder.opening(here if start.resync is None else None)]
         if start.resync is not None:
@@ -114,11 +113,14 @@ class CatchUp:
         async with self._store.transaction() as tx:
             position = await tx.events.position(reader.stream_id)
             events = await tx.events.after(reader.stream_id, reader.sent, BATCH)
+        self._streams.by_id[reader.stream_id].goes_to(position.epoch, position.head)
         parts: list[bytes] = []
-        if reader.sent < position.trimmed:
-            reader.sent = position.head
+        is_another = position.epoch != reader.epoch
+        if is_another or reader.sent < position.trimmed:
+            reader.epoch, reader.sent = position.epoch, position.head
             self.resync_count += 1
-            parts.append(self._encoder.resync(f"{position.epoch}.{position.head}", "cursor-too-old"))
+            reason = "unknown-cursor" if is_another else "cursor-too-old"
+            parts.append(self._encoder.resync(f"{position.epoch}.{position.head}", reason))
             events = ()
         return self._write(reader, [ToldEvent(event) for event in events], parts)
 

@@ -102,7 +102,7 @@ class Courier:
                 self._catch_up.start(reader)
                 continue
             skipped = reader.since - told
-            place = (reader.sent, reader.language, reader.channels, reader.turn_id, max(0, skipped))
+            place = (reader.epoch, reader.sent, reader.language, reader.channels, reader.turn_id, max(0, skipped))
             parcel = parcels.get(place) if reader.audience is None else None
             if parcel is None:
                 parcel = self._packed(reader, things[max(0, skipped) :])
@@ -132,9 +132,9 @@ class Courier:
         for thing in things:
             event = thing.event
             if event is not None:
-                if event.offset <= sent:
+                if event.offset <= sent and event.epoch == reader.epoch:
                     continue
-                if event.offset != sent + 1:
+                if event.offset != sent + 1 or event.epoch != reader.epoch:
                     return _Parcel(b"".join(parts), sent, has_gap=True, ends=ends)
                 sent = event.offset
                 ends = ends or reader.sees_end(event)

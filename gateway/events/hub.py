@@ -153,7 +153,7 @@ class Hub:
             stream = self.streams.by_id.get(event.stream_id)
             if stream is None:
                 continue
-            stream.head = max(stream.head, event.offset)
+            stream.goes_to(event.epoch, event.offset)
             told.setdefault(event.stream_id, []).append(ToldEvent(event))
         for stream_id, things in told.items():
             self._courier.tell(self.streams.by_id[stream_id], things)

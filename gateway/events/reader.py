@@ -34,6 +34,7 @@ class Reader:
     __slots__ = (
         "audience",
         "channels",
+        "epoch",
         "language",
         "sent",
         "since",
@@ -60,6 +61,7 @@ class Reader:
         self.channels = channels
         self.turn_id = turn_id
         self.audience = audience
+        self.epoch = ""
         self.sent = 0
         self.since = 0
         self.state = State.CATCHING_UP

@@ -22,10 +22,11 @@ class Stream:
     `waiting` is what its live readers have still to be told, from `free_at` on; `told` counts what was told before.
     """
 
-    __slots__ = ("free_at", "head", "readers", "texts", "timer", "told", "waiting")
+    __slots__ = ("epoch", "free_at", "head", "readers", "texts", "timer", "told", "waiting")
 
     def __init__(self) -> None:
         """Begin with nobody."""
+        self.epoch = ""
         self.head = 0
         self.readers: dict[int, Reader] = {}
         self.texts: dict[str, RunningText] = {}
@@ -33,6 +34,11 @@ class Stream:
         self.told = 0
         self.free_at = 0.0
         self.timer: asyncio.TimerHandle | None = None
+
+    def goes_to(self, epoch: str, head: int) -> None:
+        """Take note of how far the stream goes; one begun anew has another epoch and goes less far."""
+        self.head = max(self.head, head) if epoch == self.epoch else head
+        self.epoch = epoch
 
     def live(self) -> list[Reader]:
         """List those whom events reach directly, as they are now."""

@@ -91,7 +91,7 @@ class Bench:
         """Bring events to every client of a side, as fast as they take them, `burst` before all buffers are empty."""
         write = {"ours": self._ours, "tight": self._tight, "naive": self._naive}[side]
         for reader in self._readers():
-            reader.sent = self.offset  # nothing is stored here: no side has a store to pay for
+            reader.epoch, reader.sent = EPOCH, self.offset  # nothing is stored here: no side has a store to pay for
         pad = "x" * size
         for number in range(events):
             await write(pad)

@@ -25,6 +25,8 @@ READERS = 12
 """Of each stream: what is written once is read by all of them, each cut at places of its own."""
 RECONNECTS_PER_LIFE = 400
 """After so many reconnects the gateway is ended and started again."""
+RENEWED = 0.5
+"""Share of restarts at which a stream is lost, besides those lost while it is written."""
 KEPT = 192
 BURSTS = (1, 1, 2, 5, 16)
 WRITE_EVERY_S = 0.02
@@ -63,6 +65,9 @@ async def run(n: int, seed: int) -> Figure:
                     hits["gateway restarts"] += 1
                     await gateway.end()
                     await gateway.start()
+                    if dice.random() < RENEWED:
+                        hits["streams renewed"] += 1
+                        await renew(gateway, f"visitor:{dice.choice(readers).visitor_id}")
     finally:
         events_room.KEPT_EVENTS = kept
     failures = [f"seed {seed}: {fault}" for reader in readers for fault in reader.faults]

@@ -80,7 +80,7 @@ class World:
     def enter(self, *, language="fr", channels=frozenset({"support"}), sent=0, holds=False):
         reader = Reader(STREAM, Sink(holds=holds), language, channels, None)
         self.streams.join(reader)
-        reader.sent, reader.state = sent, State.LIVE
+        reader.epoch, reader.sent, reader.state = EPOCH, sent, State.LIVE
         reader.since = self.stream.told + len(self.stream.waiting)
         return reader
 
@@ -165,6 +165,16 @@ async def test_a_hole_in_the_offsets_sends_a_reader_back_to_the_store_with_what_
     world.tell(1, 3)
     assert reader.sink.writes == [b"1fr "]
     assert (reader.sent, reader.state) == (1, State.CATCHING_UP)
+    reader.task.cancel()
+
+
+async def test_a_stream_that_begins_anew_sends_a_reader_back_to_the_store_even_where_the_offsets_fit(world):
+    """P13 found the silent change: a stream was lost under a live reader, and its next offset happened to follow."""
+    reader = world.enter(sent=4)
+    reader.epoch = "1" * 12
+    world.tell(5)
+    assert reader.sink.writes == []
+    assert (reader.sent, reader.state) == (4, State.CATCHING_UP)
     reader.task.cancel()
 
 
