@@ -59,7 +59,11 @@ def _guessed(data: bytes) -> tuple[str, str]:
     except ModuleNotFoundError:
         best = None
     else:
-        best = from_bytes(data, cp_isolation=list(_LEGACY)).best()
+        found = from_bytes(data, cp_isolation=list(_LEGACY))
+        best = found.best()
+        # An old Mac's files are rare by now: where Windows reads more like a language, it was Windows.
+        if best is not None and best.encoding == "mac_roman":
+            best = next((each for each in found if each.encoding == "cp1252" and each.coherence > best.coherence), best)
     name = best.encoding if best is not None else "cp1252"
     # What Western statistics take for Latin-1 or a Central European page is nearly always Windows-1252.
     for candidate in dict.fromkeys(("cp1252", name) if name in _WESTERN else (name, "cp1252")):

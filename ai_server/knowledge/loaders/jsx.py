@@ -45,7 +45,10 @@ def _strip_prose(text: str) -> str:
     position = 0
     while position < len(text):
         character = text[position]
-        if character == "`":
+        if character == "\\":
+            end = position + 2  # What is escaped is text, a brace or a bracket too.
+            out.append(text[position:end])
+        elif character == "`":
             end = _code_end(text, position)
             out.append(text[position:end])
         elif character == "<" and (tag := _TAG_START.match(text, position)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from ai_server.knowledge.loaders import markdown
@@ -106,6 +108,41 @@ def test_binary_is_rejected_and_western_text_is_read():
         markdown.load(bytes(range(256)) * 20, mdx=False)
     loaded = markdown.load("L'été à Besançon coûte 5 €.".encode("cp1252"), mdx=False)
     assert (loaded.encoding, loaded.blocks[0].text) == ("cp1252", "L'été à Besançon coûte 5 €.")
+
+
+TABLE = "| phrase | correcte | séance |\n| Le | nom | de |\n| « | cadavre | exquis |\n| » | vient | à |"
+
+
+@pytest.mark.parametrize("name", ["cp1252", "mac_roman"])
+def test_a_table_of_single_words_is_read_as_it_was_written(name):
+    assert markdown.load(TABLE.encode(name), mdx=False).encoding == name
+
+
+@dataclass
+class Match:
+    """What the statistics say of one encoding."""
+
+    encoding: str
+    coherence: float
+
+
+class Matches(list[Match]):
+    def best(self) -> Match:
+        return self[0]
+
+
+@pytest.mark.parametrize(("windows", "expected"), [(0.868, "cp1252"), (0.6, "mac_roman")])
+def test_windows_is_believed_before_an_old_mac_where_it_reads_more_like_a_language(monkeypatch, windows, expected):
+    """P28, seed 204632: 3,498 bytes with quotes in cells of their own, mac_roman .786 before cp1252 .868."""
+    found = Matches([Match("mac_roman", 0.786), Match("cp1252", windows)])
+    monkeypatch.setattr("charset_normalizer.from_bytes", lambda *_, **__: found)
+    assert markdown.load(TABLE.encode("cp1252"), mdx=False).encoding == expected
+
+
+def test_an_escaped_brace_or_bracket_in_mdx_is_text():
+    """P28, seed 204286: a set in braces was taken for an expression, and was gone."""
+    text = r"The language \{xx \| x is any string\} is solved, {1 + 1} and \<b> too."
+    assert texts(text, mdx=True) == ["The language {xx | x is any string} is solved,  and <b> too."]
 
 
 def test_dashes_and_quotes_alone_are_windows_ones():
