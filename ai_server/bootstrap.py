@@ -98,21 +98,37 @@ def check(*, listens: bool = False) -> Plan:
 
     settings = tried(setting_files.read)
     own = setting_files.own_dir()
-    projects = tried(lambda: project_files.load_projects(setting_files.projects_dir(), own / "managed"))
+    projects = project_files.load_projects(setting_files.projects_dir(), own / "managed", faults)
     catalogue = tried(catalog.load)
     clients = tried(lambda: load_clients(own / CLIENTS_FILE))
     tried(lambda: _check_folder(own))
     providers = None
-    if projects is not None and catalogue is not None:
+    if catalogue is not None:
         options = setting_files.provider_options()
         providers = tried(lambda: _providers(projects, options, catalogue))
-        if providers is not None:
-            tried(lambda: _check_budgets(projects, providers))
+        tried(lambda: _check_budgets(projects, providers, catalogue))
     if listens and settings is not None:
         tried(lambda: _check_addresses(settings))
-    if faults or settings is None or projects is None or providers is None or clients is None:
+    if faults or settings is None or providers is None or clients is None:
         raise SettingsError(faults)
     return Plan(settings, projects, providers, clients)
+
+
+def check_all() -> None:
+    """Check everything that `check` does, and what a server would start in spite of.
+
+    Raises:
+        SettingsError: every fault at once.
+    """
+    faults: list[str] = []
+    try:
+        check()
+    except SettingsError as error:
+        faults += error.faults
+    read = project_files.load_projects(setting_files.projects_dir(), setting_files.own_dir() / "managed", [])
+    faults += project_files.missing_folders(read.values())
+    if faults:
+        raise SettingsError(faults)
 
 
 def _providers(
@@ -124,15 +140,24 @@ def _providers(
     return registry.build(chains, [each.embedding for each in projects.values()], options, catalogue, SystemClock())
 
 
-def _check_budgets(projects: Mapping[str, Project], providers: registry.ProviderSet) -> None:
-    """Refuse metered models in a project without a budget of its own."""
+def _check_budgets(
+    projects: Mapping[str, Project], providers: registry.ProviderSet | None, catalogue: catalog.Catalog
+) -> None:
+    """Refuse metered models in a project without a budget of its own; what they cost is known without their keys."""
+
+    def metered(choice: registry.ModelChoice, purpose: str) -> bool:
+        if providers is None:
+            row = catalogue.find(choice.provider, choice.model)
+            return row is not None and row.metered
+        made = providers.embedding(choice) if purpose == "embedding" else providers.generation(choice)
+        return made.pricing.metered
+
     faults: list[str] = []
     for project in projects.values():
         if any(each.kind is ScopeKind.PROJECT for each in project.budgets):
             continue
-        chosen = [providers.generation(choice) for choice in project.generating()]
-        chosen.append(providers.embedding(project.embedding))
-        if any(each.pricing.metered for each in chosen):
+        chosen = [(each, "generation") for each in project.generating()]
+        if any(metered(*each) for each in [*chosen, (project.embedding, "embedding")]):
             where = f"projects/{project.project_id}/{project_files.PROJECT_FILE}"
             faults.append(f'{where}: metered models need a budget: add [[budgets]] with scope = "project"')
     if faults:
@@ -191,6 +216,7 @@ async def _serve(plan: Plan) -> int:
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    memory.keep_what_is_there()
     await listener.listen(settings.address, _server_credentials(settings))
     stop_metrics = _serve_metrics(settings.metrics_address, figures)
     LOG.info("listening", address=settings.address, clients=len(plan.clients), projects=sorted(plan.projects))
