@@ -68,7 +68,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.command == "serve":
         return bootstrap.serve()
     if arguments.command == "check":
-        bootstrap.check()
+        bootstrap.check_all()
         print("The settings are in order.")
         return DONE
     command = next(each for each in COMMANDS if arguments.command == each.NAME)

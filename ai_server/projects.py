@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path  # noqa: TC003 - pydantic reads the annotations
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -19,10 +19,10 @@ from ai_server.providers.contract import Thinking
 from ai_server.providers.fallback import LONGEST_CHAIN
 from ai_server.providers.registry import ModelChoice
 from shared import env
-from shared.errors import SettingsError
+from shared.plain_faults import field_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ai_server.connectors.contract import ConnectorSpec
 
@@ -121,44 +121,35 @@ class _Project(_Table):
         return faults
 
 
-def load_projects(folder: Path, managed_root: Path) -> Mapping[str, Project]:
+def load_projects(folder: Path, managed_root: Path, faults: list[str]) -> Mapping[str, Project]:
     """Read every project of `folder`; documents of managed sources live below `managed_root`.
 
-    Raises:
-        SettingsError: no project at all, or the faults of all of them.
+    What is wrong is added to `faults`, each with its file and field. A project whose file could be read is given all
+    the same, so that what depends on it is checked in the same go.
     """
     files = sorted(folder.glob(f"*/{PROJECT_FILE}")) if folder.is_dir() else []
     if not files:
-        raise SettingsError([f"PASSEUR_PROJECTS_DIR: no project (<id>/{PROJECT_FILE}) in {folder}: make one"])
-    projects: dict[str, Project] = {}
-    faults: list[str] = []
-    for file in files:
-        try:
-            project = load_project(file, managed_root)
-            projects[project.project_id] = project
-        except SettingsError as error:
-            faults += error.faults
+        faults.append(f"PASSEUR_PROJECTS_DIR: no project (<id>/{PROJECT_FILE}) in {folder}: make one")
+    read = [load_project(file, managed_root, faults) for file in files]
+    projects = {each.project_id: each for each in read if each is not None}
     faults += [f"{folder}: {each}" for each in declared_budgets.clashes({n: p.budgets for n, p in projects.items()})]
-    if faults:
-        raise SettingsError(faults)
     return projects
 
 
-def load_project(file: Path, managed_root: Path) -> Project:
-    """Read one project's file and its prompts.
-
-    Raises:
-        SettingsError: every fault, each with file and field.
-    """
+def load_project(file: Path, managed_root: Path, faults: list[str]) -> Project | None:
+    """Read one project's file and its prompts; None where the file itself is wrong. Faults go to `faults`."""
     project_id = file.parent.name
     if PROJECT_ID.fullmatch(project_id) is None:
-        raise SettingsError([f"{file.parent}: a project id is small letters, digits, - and _: rename the folder"])
+        faults.append(f"{file.parent}: a project id is small letters, digits, - and _: rename the folder")
+        return None
     try:
         table = _Project.model_validate(tomllib.loads(file.read_text("utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
-        raise SettingsError([f"{file}: cannot be read as TOML: {exc}"]) from exc
+        faults.append(f"{file}: cannot be read as TOML: {exc}")
+        return None
     except ValidationError as exc:
-        raise SettingsError([_field_fault(file, each) for each in exc.errors()]) from exc
+        faults += [f"{file}: {field_fault(each)}" for each in exc.errors()]
+        return None
     return Project(
         project_id=project_id,
         languages=table.languages,
@@ -177,19 +168,28 @@ def load_project(file: Path, managed_root: Path) -> Project:
         default_assistant=next(name for name, each in table.assistants.items() if each.default),
         embedding=table.embedding.domain(),
         budgets=tuple(each.domain() for each in table.budgets),
-        prompts=_prompts(file.parent / "prompts"),
-        connectors=_connectors(file, table),
+        prompts=_prompts(file.parent / "prompts", faults),
+        connectors=_connectors(file, table, faults),
         intent_chain=tuple(each.domain() for each in table.intents.providers) if table.intents else (),
     )
 
 
-def _connectors(file: Path, table: _Project) -> tuple[ConnectorSpec, ...]:
+def missing_folders(projects: Iterable[Project]) -> list[str]:
+    """Say which declared folders are not there. A server starts without them: a disk may come back."""
+    return [
+        f"projects/{project.project_id}/{PROJECT_FILE}: source `{source.source_id}`: there is no folder {source.root}"
+        for project in projects
+        for source in project.knowledge.sources
+        if not source.managed and not source.root.is_dir()
+    ]
+
+
+def _connectors(file: Path, table: _Project, faults: list[str]) -> tuple[ConnectorSpec, ...]:
     read = [declared.read(each, file.parent, env.variable) for each in table.connectors]
     specs = tuple(spec for spec, _ in read)
     rights = {name: frozenset(each.values) for name, each in table.keys.items() if each.rights}
-    faults = [fault for _, faults in read for fault in faults] + declared.rights_faults(specs, rights)
-    if faults:
-        raise SettingsError([f"{file}: {fault}" for fault in faults])
+    found = [fault for _, own in read for fault in own] + declared.rights_faults(specs, rights)
+    faults += [f"{file}: {fault}" for fault in found]
     return specs
 
 
@@ -208,12 +208,11 @@ def _knowledge(table: _Project, project_id: str, base: Path, managed_root: Path)
     return ProjectKnowledge(project_id, sources, keys, table.languages, table.language_filters)
 
 
-def _prompts(folder: Path) -> Mapping[tuple[str, str], PromptOverride]:
+def _prompts(folder: Path, faults: list[str]) -> Mapping[tuple[str, str], PromptOverride]:
     """Read `<name>.<language>.md` (replaces ours) and `<name>.<language>.append.md` (follows ours)."""
     if not folder.is_dir():
         return {}
     found: dict[tuple[str, str], PromptOverride] = {}
-    faults: list[str] = []
     for file in sorted(folder.iterdir()):
         match = PROMPT_FILE.fullmatch(file.name)
         if match is None:
@@ -230,13 +229,4 @@ def _prompts(folder: Path) -> Mapping[tuple[str, str], PromptOverride]:
         if len(text) > LONGEST_PROMPT:
             faults.append(f"{file}: longer than {LONGEST_PROMPT:,} characters: shorten it")
         found[key] = PromptOverride(text, replaces=match["append"] is None)
-    if faults:
-        raise SettingsError(faults)
     return found
-
-
-def _field_fault(file: Path, error: Any) -> str:
-    where = ".".join(map(str, error["loc"])) or "the file"
-    if error["type"] == "extra_forbidden":
-        return f"{file}: {where}: no such field"
-    return f"{file}: {where}: {error['msg'].removeprefix('Value error, ')}"

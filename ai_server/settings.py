@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError
@@ -14,6 +14,7 @@ from ai_server.providers import registry
 from shared import env
 from shared.addresses import is_loopback, split_address
 from shared.errors import SettingsError
+from shared.plain_faults import variable_fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +49,7 @@ class AiSettings(BaseSettings):
     """The authority that callers' certificates must come from, PEM: mutual TLS."""
 
     grace_s: float = Field(default=20.0, ge=0, le=LONGEST_GRACE_S)
-    """Seconds that running turns may take to finish after SIGTERM."""
+    """Seconds that running turns may take to finish after SIGTERM. Longer ones end there, marked as cut off."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Least level that is logged."""
@@ -123,11 +124,11 @@ def read(variables: Mapping[str, str] | None = None) -> AiSettings:
     given = dict(env.with_prefix(PREFIX) if variables is None else variables)
     for name, entry in registry.ENTRIES.items():
         _take_options(name, entry, given)
-    try:
-        settings = AiSettings(**{name: value for name, value in given.items() if value or name in MAY_BE_EMPTY})  # pyright: ignore[reportArgumentType]
-    except ValidationError as error:
-        raise SettingsError([_variable_fault(each) for each in error.errors()]) from error
+    strangers = env.mistyped(names()) if variables is None else []
+    settings, wrong = _settings({name: value for name, value in given.items() if value or name in MAY_BE_EMPTY})
     faults = [
+        *strangers,
+        *wrong,
         *_address_faults(settings),
         *_metrics_faults(settings),
         *_tls_faults(settings),
@@ -137,6 +138,25 @@ def read(variables: Mapping[str, str] | None = None) -> AiSettings:
     if faults:
         raise SettingsError(faults)
     return settings
+
+
+def _settings(given: Mapping[str, str]) -> tuple[AiSettings, list[str]]:
+    """Read what is right, so that the faults of the rest are told at the same time; gives what is wrong too."""
+    try:
+        return AiSettings(**given), []  # pyright: ignore[reportArgumentType]  # pydantic reads the text
+    except ValidationError as error:
+        found = error.errors()
+        wrong = {str(each["loc"][0]) for each in found}
+        right = {name: value for name, value in given.items() if name not in wrong}
+        return AiSettings(**right), [variable_fault(PREFIX, each) for each in found]  # pyright: ignore[reportArgumentType]
+
+
+def names() -> list[str]:
+    """Every variable of the AI server, those of the providers included."""
+    options = [
+        f"{name}_{option}" for name, entry in registry.ENTRIES.items() for option in (*entry.options, *entry.secrets)
+    ]
+    return [f"{PREFIX}{each.upper()}" for each in (*AiSettings.model_fields, *options)]
 
 
 def own_dir() -> Path:
@@ -168,13 +188,6 @@ def _take_options(name: str, entry: registry.Entry, given: dict[str, str]) -> di
         if value:
             taken[option] = SecretStr(value) if option in entry.secrets else value
     return taken
-
-
-def _variable_fault(error: Any) -> str:
-    name = PREFIX + "_".join(map(str, error["loc"])).upper()
-    if error["type"] == "extra_forbidden":
-        return f"{name}: no such setting; see the list in docs, or remove it"
-    return f"{name}: {error['msg']} (it is {error['input']!r})"
 
 
 def _address_faults(settings: AiSettings) -> list[str]:

@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(sys.argv[1:] if argv is None else argv)
     try:
         if arguments.command == "check":
-            bootstrap.check()
+            bootstrap.check_all()
             print("gateway: the settings and project files are in order")
             return DONE
         if arguments.command in commands.NAMES:

@@ -24,6 +24,7 @@ from gateway.events.relay import Relay
 from gateway.identity import operator
 from gateway.identity.limits import Rate
 from gateway.identity.origins import HostGuard
+from gateway.identity.projects_file import disagreements
 from gateway.identity.sessions import SessionService
 from gateway.identity.staff import StaffService
 from gateway.pending.service import Clarifications
@@ -76,6 +77,22 @@ def serve() -> int:
     memory.return_large_blocks()
     asyncio.run(_serve(installation))
     return 0
+
+
+def check_all() -> None:
+    """Check everything that `check` does, and whether the two files of each project fit together.
+
+    Raises:
+        SettingsError: every fault at once.
+    """
+    faults: list[str] = []
+    try:
+        check()
+    except SettingsError as error:
+        faults += error.faults
+    faults += disagreements(settings_of.projects_folder())
+    if faults:
+        raise SettingsError(faults)
 
 
 def check() -> Installation:

@@ -6,7 +6,7 @@ import ipaddress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -16,6 +16,7 @@ from gateway.identity.projects_file import read_projects
 from shared import env
 from shared.addresses import is_loopback, split_address
 from shared.errors import SettingsError
+from shared.plain_faults import variable_fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +85,8 @@ class GatewaySettings(BaseSettings):
     """What our names in Redis begin with; another for each installation that shares it."""
 
     grace_s: float = Field(default=20.0, ge=0, le=LONGEST_GRACE_S)
-    """Seconds that running turns may take to finish after SIGTERM; the others go on at the next start."""
+    """Seconds that running turns may take to finish after SIGTERM. The others are taken up at the next start: whole
+    where the AI server went on meanwhile; where it was stopped too, what was written stands, marked as cut off."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Least level that is logged."""
@@ -135,6 +137,16 @@ class Installation:
         return self.settings.ai_token_file or self.own_dir / "ai.token"
 
 
+def names() -> list[str]:
+    """Every variable of the gateway."""
+    return [f"{PREFIX}{each.upper()}" for each in GatewaySettings.model_fields]
+
+
+def projects_folder() -> Path:
+    """`PASSEUR_PROJECTS_DIR`, `./projects` when it is not set."""
+    return Path(env.variable("PASSEUR_PROJECTS_DIR", "projects"))
+
+
 def own_dir() -> Path:
     """The gateway's part of the data folder of the environment."""
     return env.data_dir() / "gateway"
@@ -149,10 +161,9 @@ def read(
         SettingsError: every variable and every project file that is wrong.
     """
     given = dict(env.with_prefix(PREFIX) if variables is None else variables)
-    faults: list[str] = []
+    faults: list[str] = env.mistyped(names()) if variables is None else []
     settings = _settings({name: value for name, value in given.items() if value or name in MAY_BE_EMPTY}, faults)
-    folder = projects_dir or Path(env.variable("PASSEUR_PROJECTS_DIR", "projects"))
-    projects: list[Project] = list(read_projects(folder, faults))
+    projects: list[Project] = list(read_projects(projects_dir or projects_folder(), faults))
     proxies = _networks(settings.trusted_proxies, faults)
     host = _host(settings.address, "ADDRESS", faults)
     if settings.metrics_address and not is_loopback(_host(settings.metrics_address, "METRICS_ADDRESS", faults) or ""):
@@ -176,17 +187,10 @@ def _settings(given: Mapping[str, str], faults: list[str]) -> GatewaySettings:
         return GatewaySettings(**given)  # pyright: ignore[reportArgumentType]  # pydantic reads the text
     except ValidationError as error:
         found = error.errors()
-        faults.extend(_fault(each) for each in found)
+        faults.extend(variable_fault(PREFIX, each) for each in found)
         wrong = {str(each["loc"][0]) for each in found}
         # The rest is read without the wrong ones, so that its faults are told at the same time.
         return GatewaySettings(**{name: value for name, value in given.items() if name not in wrong})  # pyright: ignore[reportArgumentType]
-
-
-def _fault(error: Any) -> str:
-    name = PREFIX + "_".join(map(str, error["loc"])).upper()
-    if error["type"] == "extra_forbidden":
-        return f"{name}: no such setting; see the list in docs, or remove it"
-    return f"{name}: {error['msg']} (it is {error['input']!r})"
 
 
 def _host(address: str, name: str, faults: list[str]) -> str | None:

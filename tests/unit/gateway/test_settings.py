@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from gateway import settings
+from gateway.__main__ import main
+from scripts import settings_page
 from shared.errors import SettingsError
 
 DEMO = Path(__file__).parents[3] / "projects"
@@ -114,3 +116,39 @@ def test_a_database_password_is_in_no_fault_and_no_print():
     assert secret not in "\n".join(faults)
     read = settings.read({"database_url": f"postgresql://user:{secret}@host/name"}, projects_dir=DEMO)
     assert secret not in repr(read)
+
+
+def test_a_check_names_where_the_two_files_of_a_project_do_not_fit_together(tmp_path, monkeypatch, capsys):
+    """Each process reads its own file alone, so only whoever asks is told."""
+    shutil.copytree(DEMO / "demo", tmp_path / "projects" / "demo")
+    monkeypatch.setenv("PASSEUR_PROJECTS_DIR", str(tmp_path / "projects"))
+    monkeypatch.setenv("PASSEUR_DATA_DIR", str(tmp_path / "data"))
+    assert main(["check"]) == 0
+    file = tmp_path / "projects" / "demo" / "gateway.toml"
+    file.write_text(file.read_text().replace('audience = ["public"]', 'audiense = ["public"]\nlanguage = ["de"]'))
+    theirs = file.with_name("ai.toml")
+    theirs.write_text(theirs.read_text().replace('languages = ["fr", "en", "es"]', 'languages = ["fr", "en", "de"]', 1))
+    capsys.readouterr()
+    assert main(["check"]) == 2
+    said = capsys.readouterr().err
+    for part in (
+        "anonymous_contexts: `audiense` is not a key of ai.toml (audience, chatbot_only, language, scope)",
+        "anonymous_contexts: names no value for the rights key `audience`",
+        "language = `de` is not among fr, en, es of ai.toml",
+        "languages: es not among the languages of ai.toml",
+        "visitors' pages do not speak de",
+    ):
+        assert part in said, part
+
+
+def test_a_data_folder_that_is_a_file_is_a_fault_and_not_a_trace(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("PASSEUR_DATA_DIR", str(tmp_path / "file"))
+    monkeypatch.setenv("PASSEUR_PROJECTS_DIR", str(DEMO))
+    for command in (["check"], ["serve"], ["staff", "list"]):
+        assert main(command) == 2
+        assert "PASSEUR_DATA_DIR" in capsys.readouterr().err
+
+
+def test_the_page_of_settings_is_what_the_settings_say():
+    assert settings_page.PAGE.read_text(encoding="utf-8") == settings_page.page(), "python scripts/settings_page.py"
