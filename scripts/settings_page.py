@@ -16,8 +16,8 @@ HEAD: Final = """# Settings
 
 Environment variables, read once at the start. One that is wrong, unknown or nearly named like one of these stops the
 process with exit code 2 and every fault at once; `python -m ai_server check` and `python -m gateway check` say the same
-without starting. Projects are set in files: [projects.md](projects.md). `scripts/settings_page.py` writes this page from
-the settings themselves.
+without starting. Projects are set in files: [projects.md](projects.md). This page is written by
+`scripts/settings_page.py` from the settings themselves.
 
 ## Both
 
