@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -95,8 +96,10 @@ async def test_a_row_whose_rights_never_counted_is_not_served_at_the_next_start(
     for chunk_id, (vector, text, body) in rows.items():
         rows[chunk_id] = (vector, text, {**body, "chunk": body["chunk"].replace('"staff"', '"public"')})
     await restart(desk)
-    assert await paths(desk, "plan of the building") == []
+    with suppress(NotReady):  # it may be on its way back: what is asked meanwhile is refused
+        assert await paths(desk, "plan of the building") == []
     await until(lambda: desk.service.state().state == "ready")
+    assert await paths(desk, "plan of the building") == []
     assert await paths(desk, "plan of the building", [context("staff")]) == ["plan.md"]
 
 
