@@ -13,8 +13,10 @@ B ?=
 P ?=
 N ?=
 SEED ?=
-# Two workers on two cores; a file stays with one of them, since its fixtures may be shared.
-PYTEST_ARGS ?= -n auto --dist loadfile --no-loadscope-reorder
+# One worker more than cores, since tests over real processes wait for them a third of the time; a file stays with one
+# of them, since its fixtures may be shared.
+WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+PYTEST_ARGS ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 
