@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ai_server.answering import intent_words as words
 from ai_server.answering.contract import Confidence, Detection, Intent, IntentKind, Mode
 from ai_server.answering.greeting import is_greeting
-from ai_server.answering.intent_request import read_request
+from ai_server.answering.intent_request import is_term, read_request
 from ai_server.answering.intent_services import Services
 from ai_server.answering.intent_terms import folded, read_words, terms_of, without_politeness
 from ai_server.knowledge.rights import may_read, rights_keys
@@ -86,13 +86,20 @@ class RoutingDetector:
         followed = await self._followed(project, assistant, spoken, history, contexts)
         if followed is not None:
             return followed
-        return await self._decided(self._prepared(services), plain, said)
+        head = without_politeness(read_words(message.partition(":")[0])) if ":" in message else ()
+        return await self._decided(self._prepared(services), plain, said, head)
 
-    async def _decided(self, services: Services, plain: Intent, said: tuple[Word, ...]) -> Detection:
-        request = read_request(said, services)
+    async def _decided(
+        self, services: Services, plain: Intent, said: tuple[Word, ...], head: tuple[Word, ...]
+    ) -> Detection:
+        request = read_request(said, services, head)
         hinted = services.hinted(folded(request.rest))
         if request.question or request.documents_named or not request.rest:
             return _sure(plain)
+        for words_left in (request.rest, request.whole):
+            holders, left = services.holding(words_left)
+            if holders and is_term(left) and not request.asks_where and all(each in holders for each in request.named):
+                return _open([_intent(spec, left, 1.0) for spec in holders])
         if request.named:
             return await self._by_name(request, plain, said)
         asked_for = request.weak or request.asks_where or (request.asks_having and max(hinted.values(), default=0) > 1)
@@ -105,7 +112,8 @@ class RoutingDetector:
         candidates = [_intent(spec, request.rest, 1.0) for spec in request.named]
         if len(candidates) > 1:
             return Detection(candidates[0], Confidence.MEDIUM, tuple(candidates))
-        if request.strong or request.weak or request.asks_where or request.asks_having:
+        asked_for = request.strong or request.weak or request.asks_where or request.asks_having
+        if asked_for or request.addressed:
             return Detection(candidates[0], Confidence.HIGH, tuple(candidates))
         scores = await self._scores(self._prepared(request.named), said)
         if max(scores.values(), default=0.0) >= HIGH_SCORE:
@@ -147,6 +155,9 @@ class RoutingDetector:
         ordered = sorted(services.specs, key=lambda spec: -_score(scores, spec))
         best, following = _score(scores, ordered[0]), (_score(scores, ordered[1]) if len(ordered) > 1 else 0.0)
         if best < LOW_SCORE:
+            if hinted and is_term(said):  # "Gitane disponible ?": a word that points at a service, and no question
+                pointed = [_intent(spec, said, 0.0) for spec in services.specs if spec.key in hinted]
+                return _open([*pointed, choosable(plain)])
             return Detection(plain, Confidence.HIGH if not hinted else Confidence.LOW, (plain,))
         candidates = [_intent(spec, request.rest, _score(scores, spec)) for spec in ordered]
         if best >= HIGH_SCORE and best - following >= HIGH_GAP and ordered[0].key in hinted:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ai_server.answering import intent_words as words
 from ai_server.answering.intent_phrases import Phrases
 from ai_server.answering.intent_terms import folded
+from ai_server.knowledge.stop_words import STOP_WORDS
 
 if TYPE_CHECKING:
     from ai_server.answering.intent_services import Services
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 HOW_WITHIN: Final = 2
 """Words after a verb of searching within which "how" makes a question: "find out how to cancel"."""
 
+TERM_WORDS: Final = 5
+"""Most words of what is searched for without a verb of searching."""
+
 _QUESTIONS: Final = Phrases([*((word,) for word in words.HOW_INSIDE), *words.QUESTION_LEADS])
+_SENTENCE: Final = frozenset().union(*STOP_WORDS.values()) - words.ARTICLES - words.LINKS
+"""What makes a sentence of words: pronouns, verbs, negations."""
 _DETERMINERS: Final = frozenset({"le", "la", "the", "el", "l", "mon", "my", "mi", "notre", "our"})
 
 
@@ -26,6 +32,8 @@ class Request:
     """A message taken apart: what it leads with, what is left, which services it names."""
 
     rest: tuple[Word, ...]
+    whole: tuple[Word, ...]
+    """What is left with the names still in it."""
     strong: bool
     weak: bool
     asks_where: bool
@@ -33,10 +41,12 @@ class Request:
     question: bool
     named: tuple[ConnectorSpec, ...]
     documents_named: bool
+    addressed: bool
+    """Whether the name says where to search what is left, without a verb: "Stock : Gitane", "Gitane au stock"."""
 
 
-def read_request(said: tuple[Word, ...], services: Services) -> Request:
-    """Take a message apart, polite words already gone."""
+def read_request(said: tuple[Word, ...], services: Services, head: tuple[Word, ...] = ()) -> Request:
+    """Take a message apart, polite words already gone. `head` is what stands before its colon, if it has one."""
     said = _name_last(said, services)
     forms = folded(said)
     strong = words.SEARCH_LEADS.at(forms, 0)
@@ -47,15 +57,18 @@ def read_request(said: tuple[Word, ...], services: Services) -> Request:
     lead = strong or weak or having or where
     rest, forms = said[lead:], forms[lead:]
     left = _without_name(rest, forms, words.DOCUMENT_NAMES)
-    documents, named = left is not None, []
+    documents, named, placed = left is not None, [], False
     for spec in services.specs:
         without = _without_name(rest, forms, services.names[spec.key])
         if without is not None:
             named.append(spec)
             left = without
+            placed = placed or _placed(forms, services.names[spec.key])
+    headed = any(_undetermined(folded(head)) in services.names[spec.key] for spec in named)
     inside = bool(strong or weak) and any(_QUESTIONS.at(forms, at) for at in range(HOW_WITHIN))
     return Request(
         rest=rest if left is None else left,
+        whole=rest,
         strong=bool(strong),
         weak=bool(weak),
         asks_where=bool(where),
@@ -63,7 +76,13 @@ def read_request(said: tuple[Word, ...], services: Services) -> Request:
         question=inside or bool(asked and not having and not where),
         named=_most_exact(named, forms, services),
         documents_named=documents and not named,
+        addressed=(placed or headed) and left is not None and is_term(left),
     )
+
+
+def is_term(said: tuple[Word, ...]) -> bool:
+    """Tell whether words are what one searches for: few, no sentence, no trouble with the service itself."""
+    return 0 < len(said) <= TERM_WORDS and not any(form in _SENTENCE or form in words.TROUBLE for form in folded(said))
 
 
 def _name_last(said: tuple[Word, ...], services: Services) -> tuple[Word, ...]:
@@ -90,10 +109,28 @@ def _without_name(rest: tuple[Word, ...], forms: tuple[str, ...], names: Phrases
     `forms` are the folded forms of `rest`.
     """
     for name, at in names.inside(forms):
-        begin, end = at, at + len(name)
-        while begin > 0 and forms[begin - 1] in _DETERMINERS:
-            begin -= 1
+        begin, end = _begin(forms, at), at + len(name)
         placed = begin > 0 and forms[begin - 1] in words.PLACES
         if placed or begin == 0 or end == len(rest):
             return rest[: begin - placed] + rest[end:]
     return None
+
+
+def _begin(forms: tuple[str, ...], at: int) -> int:
+    """Take the determiners before a name with it."""
+    while at > 0 and forms[at - 1] in _DETERMINERS:
+        at -= 1
+    return at
+
+
+def _placed(forms: tuple[str, ...], names: Phrases) -> bool:
+    """Tell whether one of the names ends or begins the message behind a word that says where."""
+    for name, at in names.inside(forms):
+        begin = _begin(forms, at)
+        if begin > 0 and forms[begin - 1] in words.SURE_PLACES and (begin == 1 or at + len(name) == len(forms)):
+            return True
+    return False
+
+
+def _undetermined(forms: tuple[str, ...]) -> tuple[str, ...]:
+    return forms[next((at for at, form in enumerate(forms) if form not in _DETERMINERS), 0) :]

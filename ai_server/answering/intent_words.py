@@ -92,9 +92,28 @@ PLACES: Final = frozenset(
         "con",
         "de",
         "du",
+        "au",
+        "aux",
+        "al",
     }
 )
 """What may stand before a service's name when it is where to search."""
+
+SURE_PLACES: Final = frozenset(
+    {"sur", "dans", "chez", "au", "aux", "via", "on", "in", "at", "en", "al"},
+)
+"""Those that say where even without a verb of searching: "Gitane au stock", but not "un problème avec Nextcloud"."""
+
+_TROUBLE: Final = """
+    erreur erreurs probleme problemes panne pannes souci soucis impossible bloque bloquee plante lent lente lenteur
+    marche fonctionne connexion connecter inscription prix tarif tarifs compte mot manque perdu perdue aide
+    error errors problem problems trouble crash crashes slow broken fails failed failing failure works working login
+    signin signup price prices pricing account password missing lost help
+    errores problema problemas fallo fallos averia lento lenta bloqueado bloqueada funciona conexion precio precios
+    cuenta contrasena falta perdido perdida ayuda
+"""
+TROUBLE: Final = frozenset(_TROUBLE.split())
+"""Words of a question about a service itself, which the documents answer: "erreur sur Nextcloud"."""
 
 ARTICLES: Final = frozenset(
     {

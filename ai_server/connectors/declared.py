@@ -58,7 +58,8 @@ class EndpointTable(_Table):
 
     def domain(self, known: Endpoint | None) -> Endpoint:
         """Lay the declared words over those that the type brings."""
-        hints = {fold(word): {} for word in self.hints}
+        kinds_held = [] if known else [part.strip() for text in self.holds.values() for part in text.split(",")]
+        hints = {fold(word): {} for word in (*self.hints, *(kind for kind in kinds_held if " " not in kind)) if word}
         return Endpoint(
             self.name,
             MappingProxyType({**(known.holds if known else {}), **self.holds}),

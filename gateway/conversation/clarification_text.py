@@ -25,6 +25,12 @@ _ELSEWHERE: Final = {
     "en": "Search another service",
     "es": "Buscar en otro servicio",
 }
+_INSTEAD: Final = {
+    "fr": "Chercher plutôt ici : {other}",
+    "en": "Search here instead: {other}",
+    "es": "Buscar aquí en su lugar: {other}",
+}
+"""Where only the documents are left, which are no service: they are named, and chosen at once."""
 _SIGNS: Final = re.compile(r"([\\`*_\[\]<>#|~!])")
 
 
@@ -34,11 +40,19 @@ def ask_service(candidates: Sequence[Mapping[str, Any]], *, key: str = "support_
 
 
 def ask_search(
-    terms: Sequence[str], service: Mapping[str, Any], suggestions: Sequence[str], *, elsewhere: bool
+    terms: Sequence[str],
+    service: Mapping[str, Any],
+    suggestions: Sequence[str],
+    others: Sequence[Mapping[str, Any]],
 ) -> ServerText:
     """Say that nothing was found, and offer each word alone, another service, or a new term."""
     options = [{language: said.format(word=word) for language, said in _ALONE.items()} for word in suggestions]
-    if elsewhere:
+    if len(others) == 1 and not others[0].get("connector"):
+        named = label(others[0])
+        options.append(
+            {language: said.format(other=option_label(named, language)) for language, said in _INSTEAD.items()}
+        )
+    elif others:
         options.append(dict(_ELSEWHERE))
     key = "support_clarify_search" if options else "support_clarify_search_term"
     shown = plain(" ".join(terms)[:SHOWN_TERMS])

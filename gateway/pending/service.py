@@ -208,9 +208,7 @@ class Clarifications:
 def _text(kind: Kind, payload: Mapping[str, Any]) -> ServerText:
     if kind == "clarify_connector":
         return wording.ask_service(payload["candidates"])
-    return wording.ask_search(
-        payload["terms"], payload["intent"], payload["suggestions"], elsewhere=bool(payload["others"])
-    )
+    return wording.ask_search(payload["terms"], payload["intent"], payload["suggestions"], payload["others"])
 
 
 def _read(record: PendingRecord, reply: str) -> Reading:

@@ -72,7 +72,7 @@ def test_the_declared_words_say_what_is_there():
     spec, _ = spec_of(WIKI.replace("URL", "https://wiki.example"))
     (endpoint,) = spec.endpoints
     assert spec.key == "openapi/wiki"
-    assert set(endpoint.hints) == {"wiki", "procedure"}
+    assert set(endpoint.hints) == {"wiki", "procedure", "pages", "paginas"}
     assert spec.label()["es"] == "Wiki – páginas"
     assert "k3y" not in repr(spec)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ai_server.answering.contract import Confidence, HistoryMessage, IntentKind, Mode
 from ai_server.answering.intent import RoutingDetector, visible
+from ai_server.connectors.contract import Endpoint
 from tests.unit.intent.requests import MEMBERS, SERVICES, assistant, project, rows, said, service
 
 
@@ -59,6 +62,67 @@ async def test_cherche_batman_offers_every_service_with_what_it_holds(detector):
 async def test_without_services_everything_is_asked_of_the_documents(detector):
     found = await detect(detector, "cherche batman", services=())
     assert (found.intent.kind, found.confidence) == (IntentKind.DOCUMENTS, Confidence.HIGH)
+
+
+STOCK = service(
+    "openapi",
+    "stock",
+    name="Stock du magasin",
+    endpoints=(Endpoint("bikes", {"fr": "vélos en stock", "en": "bikes in stock"}, {"disponible": {}}),),
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "terms"),
+    [
+        ("Stock du magasin : Gitane", "Gitane"),
+        ("le stock du magasin: Gitane bleu", "Gitane bleu"),
+        ("Gitane au stock du magasin", "Gitane"),
+        ("Peugeot dans le stock du magasin ?", "Peugeot"),
+        ("dans le stock du magasin, Gitane", "Gitane"),
+        ("vélos en stock", "vélos en stock"),
+        ("Les vélos en stock ?", "vélos en stock"),
+        ("vélos en stock Gitane", "Gitane"),
+        ("Gitane, vélos en stock", "Gitane"),
+        ("bikes in stock: Peugeot", "Peugeot"),
+        ("cherche des vélos en stock Gitane", "Gitane"),
+        ("Cherche Gitane dans le stock du magasin", "Gitane"),
+    ],
+)
+@pytest.mark.parametrize("services", [(STOCK,), (*SERVICES, STOCK)], ids=["alone", "among others"])
+async def test_a_service_named_as_the_place_or_by_what_it_alone_holds_is_searched_at_once(
+    detector, message, terms, services
+):
+    """A newcomer's report: each of these but the last was asked about."""
+    found = await detect(detector, message, services=services)
+    assert (said(found), " ".join(found.intent.search_terms)) == ("openapi", terms)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("Le stock du magasin est en panne", "Erreur sur le stock du magasin", "comment marche le stock du magasin ?"),
+        *("Je ne vois rien dans le stock du magasin", "problème avec le stock du magasin", "Stock du magasin : aide"),
+        *("est-ce que les vélos en stock sont garantis ?", "pourquoi les vélos en stock sont-ils chers ?"),
+        *("Jellyfin : je ne peux pas me connecter", "login on jellyfin", "jellyfin lent", "slow on nextcloud"),
+    ],
+)
+async def test_a_sentence_about_a_service_is_never_searched_in_it_silently(detector, message):
+    assert said(await detect(detector, message, services=(*SERVICES, STOCK))) in {"ask", "documents"}
+
+
+async def test_a_word_that_points_at_a_service_asks_rather_than_finds_nothing(detector):
+    """A newcomer's report: "Gitane disponible ?" was looked for in the documents alone."""
+    found = await detect(detector, "Peugeot disponible ?", services=(STOCK,))
+    assert [each.kind for each in found.candidates] == [IntentKind.CONNECTOR, IntentKind.DOCUMENTS]
+    assert said(found) == "ask"
+    assert said(await detect(detector, "Quand est-ce disponible ?", services=(STOCK,))) == "documents"
+
+
+async def test_a_kind_that_two_services_hold_is_asked_about(detector):
+    twin = replace(STOCK, instance="depot", name="Dépôt")
+    found = await detect(detector, "vélos en stock Gitane", services=(STOCK, twin))
+    assert (said(found), {each.instance for each in found.candidates}) == ("ask", {"stock", "depot"})
 
 
 async def test_a_single_service_of_a_chat_is_searched_without_a_question(detector):

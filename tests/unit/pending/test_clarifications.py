@@ -299,6 +299,15 @@ async def test_another_service_opens_the_choice_and_it_is_searched_for_the_same(
     assert await desk.reply("un autre service") == Resumed("cherche xenomorph awakening", GITHUB)
 
 
+async def test_where_only_the_documents_are_left_they_are_offered_by_name(desk):
+    """A newcomer's report: "search another service" was offered where there was no other."""
+    help_pages = {"kind": "documents", "label": {"fr": "Documentation – pages d'aide", "en": "Help pages"}}
+    text = await desk.ask_search(failed={**FAILED, "other_services": [help_pages]})
+    assert text.options[-1]["fr"] == "Chercher plutôt ici : Documentation – pages d'aide"
+    assert text.options[-1]["es"] == "Buscar aquí en su lugar: Help pages"
+    assert await desk.reply("3") == Resumed("cherche xenomorph awakening", help_pages)
+
+
 async def test_what_was_tried_is_never_offered_again(desk):
     await desk.ask_search()
     await desk.reply("1", turn_id="t1")
