@@ -104,8 +104,14 @@ async def _found(
 async def _list(
     stub: budgets_pb2_grpc.BudgetsServiceStub, arguments: argparse.Namespace, connection: Connection
 ) -> int:
+    found = 0
     async for each in _found(stub, arguments.project, arguments.state, arguments.limit, connection):
+        found += 1
         print(_told(each))
+    if not found:
+        whose = f"project {arguments.project}" if arguments.project else "any project"
+        state = "" if arguments.state == "all" else f"{arguments.state} "
+        print(f"no {state}reservations of {whose}", file=sys.stderr)
     return 0
 
 

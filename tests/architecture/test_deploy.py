@@ -79,3 +79,14 @@ def test_the_packages_of_an_image_are_chosen_for_the_python_of_its_base(version)
     assert ("async-timeout" in names) is (version == "3.11.2")
     assert "pywin32" not in names
     assert all("--hash=sha256:" in entry and not entry.endswith("\\") for entry in entries)
+
+
+def test_every_metric_stands_in_the_operators_page():
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    sources = [file.read_text("utf-8") for folder in ("ai_server", "gateway") for file in (ROOT / folder).rglob("*.py")]
+    named = {
+        name for text in sources for name in re.findall(r'"((?:passeur_(?:ai|gateway|ledger)|gen_ai)_[a-z_]+)"', text)
+    }
+    labels = {"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type"}
+    assert len(named) > 20
+    assert sorted(name for name in named - labels if f"`{name}" not in page) == []

@@ -174,6 +174,11 @@ async def test_a_server_answers_keeps_its_data_to_itself_and_leaves_with_0(insta
     async with installation.serving() as process:
         code, said = await installation.run("ingest")
         assert (code, "1 indexed" in said) == (0, True), said
+        notes = installation.folder / "notes"
+        notes.mkdir()
+        (notes / "hours.md").write_text("# Hours\n\nThe desk opens at nine.\n")
+        code, said = await installation.run("ingest", "--docs", str(notes), "--meta", "scope=docs audience=public")
+        assert (code, "1 indexed" in said) == (0, True), said
         async with installation.channel() as channel:
             stub = assistant_pb2_grpc.AssistantServiceStub(channel)
             allowed = {
@@ -195,6 +200,23 @@ async def test_a_server_answers_keeps_its_data_to_itself_and_leaves_with_0(insta
         process.send_signal(signal.SIGTERM)
         async with asyncio.timeout(DOWN_SECONDS):
             assert await process.wait() == 0
-    code, said = await installation.run("documents", "list")
-    assert (code, "export.md" in said) == (0, True), said
+    code, said = await installation.run("ingest", PASSEUR_DATA_DIR=str(restored(installation)))
+    assert (code, "export.md" in said, "hours.md" in said, "rejected" in said) == (0, True, True, False), said
     shutil.rmtree(installation.folder)
+
+
+def restored(installation: Installation) -> Path:
+    """Copy what the operator's page says that a backup holds, and nothing else; the index is built again."""
+    page = (REPOSITORY / "docs" / "operations.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `<data>/([^`]+)`", page, re.MULTILINE)
+    assert {"ai/state.sqlite", "ai/clients.toml", "gateway/gateway.sqlite"} <= set(listed)
+    fresh = installation.folder / "restored"
+    for each in listed:
+        kept = installation.folder / "data" / each
+        (fresh / each).parent.mkdir(parents=True, exist_ok=True)
+        if kept.is_dir():
+            shutil.copytree(kept, fresh / each)
+        elif kept.exists():
+            shutil.copy2(kept, fresh / each)
+    assert not (fresh / "ai" / "index").exists()
+    return fresh
