@@ -121,7 +121,10 @@ class Upkeep:
         elif missing:
             hindrances = "; ".join(library.hindrance for library in self._libraries.values() if library.hindrance)
             lost = f"{missing:,} passage{'s are' if missing > 1 else ' is'} missing from the index"
-            self.set("degraded", f"{lost}: {hindrances}" if hindrances else f"{lost} and put back; answers go on.")
+            if any(library.being_restored() for library in self._libraries.values()):
+                self.set("degraded", f"{lost} and read again; until then questions that find nothing must wait.")
+            else:
+                self.set("degraded", f"{lost}: {hindrances}" if hindrances else f"{lost} and put back; answers go on.")
         else:
             self.set("ready", "")
 

@@ -51,6 +51,7 @@ async def test_while_lost_documents_come_back_a_question_is_not_told_that_there_
     desk.service = desk.fresh()
     desk.service._upkeep.watch = lambda *_: None
     await desk.service.start()
+    assert "1 passage is missing from the index and read again" in desk.service.state().reason
     with pytest.raises(NotReady, match="indexed again"):
         await desk.search("When are refunds paid?")
     assert (await desk.search("When are refunds paid?", [])).hits == ()
