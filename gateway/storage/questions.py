@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gateway.storage.connection import Connection
 
 INSUFFICIENT = "insufficient_context"
+ANSWERED = "answered"
 
 
 class Questions:
@@ -40,7 +41,10 @@ class Questions:
         return [Asked(cause="insufficient", **row) for row in rows]
 
     async def escalated(self, project_id: str, since: datetime, limit: int) -> Sequence[Asked]:
-        """Read the last thing that was asked before each ticket, newest first."""
+        """Read the last thing that was asked before each ticket and not answered, newest first.
+
+        Who was answered and then wanted a person wanted something that no document can give.
+        """
         earlier = messages.alias("earlier")
         last = (
             sa.select(sa.func.max(earlier.c.position))
@@ -53,6 +57,8 @@ class Questions:
             _columns(messages.c.turn_id, tickets.c.opened_at.label("asked_at"))
             .join(tickets, tickets.c.conversation_id == messages.c.conversation_id)
             .join(conversations, conversations.c.id == messages.c.conversation_id)
+            .join(turns, turns.c.id == messages.c.turn_id)
+            .where(turns.c.outcome != ANSWERED)
             .where(messages.c.position == last, tickets.c.project_id == project_id, tickets.c.opened_at >= since)
         )
         rows = await self._connection.rows(query.order_by(tickets.c.opened_at.desc()).limit(limit))

@@ -1,5 +1,7 @@
 """The main walk of a visitor: ask, watch, read the source, stop, try again."""
 
+import asyncio
+import json
 import re
 from dataclasses import replace
 
@@ -87,7 +89,12 @@ async def test_stopping_keeps_what_was_said_and_says_so(stage: Stage):
     page = await (await stage.visitor()).tab()
     await ask(page, "Une longue histoire")
     await expect(page.locator('[data-state="streaming"]')).to_contain_text("Le début de la réponse")
+    await ask(page, "Et ensuite ?")
+    await expect(page.locator("passeur-composer")).to_contain_text("attendez-la ou arrêtez-la")
+    await expect(page.locator("#composer-field")).to_have_value("Et ensuite ?")
     await page.get_by_role("button", name="Arrêter la réponse").click()
+    await expect(page.locator("passeur-composer")).not_to_contain_text("attendez-la")
+    await expect(page.locator("#composer-field")).to_have_value("Et ensuite ?")
     await expect(said(page)).to_contain_text("Le début de la réponse")
     await expect(said(page).locator(".message-end")).to_be_visible()
     await expect(page.get_by_role("button", name="Envoyer")).to_be_visible()
@@ -120,10 +127,10 @@ async def test_after_two_rephrasings_a_person_is_offered_and_their_absence_is_to
 async def test_a_message_that_could_not_be_sent_loses_no_text_even_by_a_reload(stage: Stage):
     page = await (await stage.visitor(language="es")).tab()
     refuse = {"type": "urn:passeur:problem:rate-limited", "status": 429}
-    await page.route("**/messages", lambda route: route.fulfill(status=429, json=refuse, headers={"Retry-After": "90"}))
+    await page.route("**/messages", lambda route: route.fulfill(status=429, json=refuse, headers={"Retry-After": "40"}))
     await ask(page, "Texto largo y valioso")
     unsent = page.locator('[data-state="unsent"]')
-    await expect(unsent).to_contain_text("Demasiados mensajes en poco tiempo.")
+    await expect(unsent).to_contain_text("Demasiados mensajes en poco tiempo. Será posible de nuevo en 40 segundos.")
     await page.unroute("**/messages")
     await page.reload()
     await expect(unsent).to_contain_text("Texto largo y valioso")
@@ -202,6 +209,30 @@ async def test_conversations_are_listed_opened_and_deleted(stage: Stage):
     await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     await expect(links).to_have_count(1)
     await expect(page.get_by_role("heading", name="What would you like to know?")).to_be_visible()
+
+
+async def test_the_list_of_conversations_fills_while_events_come_without_a_pause(stage: Stage):
+    """It waited for a pause of 800 ms, and stayed empty where none came."""
+    visitor = await stage.visitor(language="en-GB")
+    page = await visitor.tab()
+    await expect(page.get_by_role("button", name="Notices")).to_be_visible()  # so it has a session
+    (kept,) = (await visitor.context.storage_state())["origins"][0]["localStorage"]
+    headers = {"Authorization": f"Bearer {json.loads(kept['value'])['token']}"}
+    api = f"{stage.url}/v1/conversations"
+    stage.assistant.script = lambda _: answering("Yes.")
+    made = await (await visitor.context.request.post(api, data={"title": ""}, headers=headers)).json()
+
+    async def chatter():
+        while True:
+            await visitor.context.request.post(f"{api}/{made['id']}/messages", data={"text": "Well?"}, headers=headers)
+
+    talking = asyncio.create_task(chatter())
+    try:
+        links = page.get_by_role("navigation", name="Conversations").get_by_role("link")
+        await expect(links).to_have_count(1, timeout=20_000)
+        assert not talking.done()
+    finally:
+        talking.cancel()
 
 
 async def test_the_answer_can_be_copied(stage: Stage):

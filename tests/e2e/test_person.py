@@ -94,6 +94,11 @@ async def test_each_side_reads_its_own_wording_and_is_told_by_the_bell(stage: St
     await page.get_by_role("button", name="Ben Okri, de l’équipe, vous a répondu").click()
     await expect(said(page, "admin")).to_contain_text("Bonjour !")
     await expect(page.get_by_role("button", name="Avis", exact=True)).to_be_visible()
+    before = await page.locator(".notices-panel li").count()
+    await ben.get_by_role("button", name="Resolve", exact=True).click()
+    await expect(page.locator('[data-role="system"]').last).to_contain_text("marqué cette demande comme résolue")
+    await expect(page.locator(".notices-panel li")).to_have_count(before + 1)
+    await expect(page.get_by_role("button", name="Avis", exact=True)).to_be_visible()  # it was seen happening
 
 
 async def test_all_notices_are_marked_read_at_once(stage: Stage):

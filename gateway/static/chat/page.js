@@ -167,8 +167,11 @@ export class ChatPage extends PasseurElement {
   }
 
   #listSoon() {
-    clearTimeout(this.#listTimer);
-    this.#listTimer = setTimeout(() => this.#fetchList(), LIST_REST_MS);
+    // What comes meanwhile does not put it off: events without a pause would keep the list empty.
+    this.#listTimer ||= setTimeout(() => {
+      this.#listTimer = 0;
+      this.#fetchList();
+    }, LIST_REST_MS);
   }
 
   async #fetchList() {

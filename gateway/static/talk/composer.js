@@ -30,6 +30,7 @@ export class Composer extends PasseurElement {
     this.field.addEventListener("keydown", (event) => this.#key(event));
     this.label = h("label", { class: "unseen", for: "composer-field" });
     this.hint = h("p", { class: "composer-hint", id: "composer-hint" });
+    this.told = h("p", { class: "composer-told", role: "status" });
     this.count = h("p", { class: "composer-count", id: "composer-count", role: "status" });
     this.field.setAttribute("aria-describedby", "composer-hint composer-count");
     this.attachments = new Attachments();
@@ -60,7 +61,7 @@ export class Composer extends PasseurElement {
       this.stopButton,
     );
     /** Below the box; whoever holds the composer may add to it. */
-    this.notes = h("div", { class: "composer-notes" }, this.hint, this.count);
+    this.notes = h("div", { class: "composer-notes" }, this.hint, this.told, this.count);
     this.append(this.attachments, form, this.notes);
     this.#typed();
   }
@@ -103,6 +104,7 @@ export class Composer extends PasseurElement {
     const root = /** @type {Document | ShadowRoot} */ (this.getRootNode());
     const hadFocus = root.activeElement === this.stopButton;
     this.#running = running;
+    if (!running) this.#tell("");
     if (this.sendButton) this.sendButton.hidden = running;
     if (this.stopButton) {
       this.stopButton.hidden = !running;
@@ -163,12 +165,19 @@ export class Composer extends PasseurElement {
   /** @param {Event} event */
   #submit(event) {
     event.preventDefault();
+    if (this.#running && this.text.trim()) this.#tell(words.t.waitOrStop);
     if (this.#running || this.sendButton?.disabled) return;
     const { text } = this;
     this.dictation?.stop();
     this.text = "";
     this.say("passeur-draft", { text: "" });
     this.say("passeur-send", { text: text.trim(), attachments: this.attachments?.take() ?? [] });
+  }
+
+  /** Say, in place of the hint, why nothing was sent. @param {string} text */
+  #tell(text) {
+    if (this.told && this.told.textContent !== text) this.told.textContent = text;
+    if (this.hint) this.hint.hidden = text !== "";
   }
 
   /** @param {{ text: string, from: number }} heard dictated words replace what was heard of them before */

@@ -173,7 +173,7 @@ export class Dialogue extends PasseurElement {
       conversation.endStreaming("");
     }
     this.#turn();
-    if (facts.unread_count > 0) this.#seen();
+    if (facts.unread_count > 0 || list.messages.at(-1)?.role === "SYSTEM") this.#seen();
   }
 
   async #earlier() {
@@ -217,7 +217,8 @@ export class Dialogue extends PasseurElement {
   #seen() {
     const { id, messages } = this.#conversation;
     const last = messages.filter((message) => message.role !== "user" && message.state === "whole").at(-1);
-    if (id && last?.role === "admin" && document.visibilityState === "visible") this.#attention?.hasRead(id, last.id);
+    // A notice of the team's work, such as that it is done, is read like a word of theirs.
+    if (id && (last?.role === "admin" || last?.role === "system") && document.visibilityState === "visible") this.#attention?.hasRead(id, last.id);
   }
 
   /** @param {import("../wire/event_stream.js").StreamState} state */

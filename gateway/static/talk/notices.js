@@ -55,8 +55,10 @@ export class Notices extends PasseurElement {
   apply(type, data) {
     if (type === "notification.created" && this.spoken) this.spoken.textContent = data.notification.text;
     if (!CHANGES.has(type)) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.refresh(), REST_MS);
+    this.#timer ||= setTimeout(() => {
+      this.#timer = 0;
+      this.refresh();
+    }, REST_MS);
   }
 
   /** Fetch the list again. */

@@ -51,6 +51,7 @@ export default {
   fileTooLarge: "This file is too large: 20 MB at most, 10 MB for a picture.",
   send: "Send",
   stop: "Stop the answer",
+  waitOrStop: "An answer is being written: wait for it, or stop it. Your text stays here.",
   hint: "Enter to send, Shift + Enter for a new line",
   charactersLeft: (/** @type {string} */ count) => `${count} characters left`,
   charactersOver: (/** @type {string} */ count) => `${count} characters too many`,
@@ -130,6 +131,8 @@ export default {
   loading: "Loading…",
   requestId: (/** @type {string} */ id) => `Reference: ${id}`,
   until: (/** @type {string} */ moment) => `Possible again from ${moment}.`,
+  untilMoment: "Possible again in a moment.",
+  untilSeconds: (/** @type {number} */ count) => `Possible again in ${count} seconds.`,
 
   notices: {
     title: "Notices",

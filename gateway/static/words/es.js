@@ -52,6 +52,7 @@ export default {
   fileTooLarge: "Este archivo es demasiado grande: 20 MB como máximo, 10 MB para una imagen.",
   send: "Enviar",
   stop: "Detener la respuesta",
+  waitOrStop: "Se está escribiendo una respuesta: espérela o deténgala. Su texto se queda aquí.",
   hint: "Intro para enviar, Mayús + Intro para una línea nueva",
   charactersLeft: (count) => `Quedan ${count} caracteres`,
   charactersOver: (count) => `Sobran ${count} caracteres`,
@@ -131,6 +132,8 @@ export default {
   loading: "Cargando…",
   requestId: (id) => `Referencia: ${id}`,
   until: (moment) => `Posible de nuevo: ${moment}.`,
+  untilMoment: "Será posible de nuevo en un momento.",
+  untilSeconds: (count) => `Será posible de nuevo en ${count} segundos.`,
 
   notices: {
     title: "Avisos",

@@ -52,6 +52,7 @@ export default {
   fileTooLarge: "Ce fichier est trop lourd : 20 Mo au plus, 10 Mo pour une image.",
   send: "Envoyer",
   stop: "Arrêter la réponse",
+  waitOrStop: "Une réponse est en cours : attendez-la ou arrêtez-la. Votre texte reste ici.",
   hint: "Entrée pour envoyer, Maj + Entrée pour aller à la ligne",
   charactersLeft: (count) => `${count} caractères restants`,
   charactersOver: (count) => `${count} caractères de trop`,
@@ -132,6 +133,8 @@ export default {
   loading: "Chargement…",
   requestId: (id) => `Référence : ${id}`,
   until: (moment) => `À nouveau possible : ${moment}.`,
+  untilMoment: "À nouveau possible dans un instant.",
+  untilSeconds: (count) => `À nouveau possible dans ${count} secondes.`,
 
   notices: {
     title: "Avis",

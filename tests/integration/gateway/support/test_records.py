@@ -9,7 +9,7 @@ import pytest
 
 from gateway.assistant.contract import Outcome
 from tests.fakes.assistant import ending
-from tests.fakes.gateway import OPERATOR_TOKEN, PASSAGES, PASSWORD
+from tests.fakes.gateway import OPERATOR_TOKEN, PASSAGES, PASSWORD, demo_script
 from tests.integration.gateway.support.test_escalation import escalate
 
 
@@ -137,6 +137,10 @@ async def test_unanswered_and_escalated_questions_are_grouped_with_what_was_near
     theirs = await other.open_conversation()
     await other.say(theirs, "annuler une commande")
     await escalate(other, theirs)
+    assistant.script = demo_script
+    answered = await other.open_conversation()
+    await other.say(answered, "Que fait Passeur ?")
+    await escalate(other, answered)  # it was answered: nobody has to write anything for it
     (group,) = (await ana.good("GET", "/v1/questions"))["groups"]
     assert (group["count"], group["insufficient_count"], group["escalated_count"]) == (2, 2, 1)
     turn_id = next(each["turn_id"] for each in group["examples"] if each["cause"] == "insufficient")
