@@ -6,6 +6,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shared.errors import InvalidRequest
+
 if TYPE_CHECKING:
     from ai_server.clients import Client
 
@@ -31,8 +33,11 @@ def client_for(project_id: str) -> Client:
     """Return the calling client, if the project is its own.
 
     Raises:
+        InvalidRequest: none is named.
         Forbidden: it is not.
     """
     client = CURRENT.get().client
+    if not project_id:
+        raise InvalidRequest.of("project_id", "is empty: name one of your projects")
     client.require_project(project_id)
     return client

@@ -81,6 +81,7 @@ async def test_only_health_is_open_and_reflection_lists_every_service():
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
+        ({"project_id": ""}, "project_id"),
         ({"question": ""}, "question"),
         ({"question": " \n\t "}, "question"),
         ({"question": "x" * 100_000}, "question"),

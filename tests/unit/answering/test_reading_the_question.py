@@ -100,6 +100,7 @@ def test_a_follow_up_to_nothing_is_searched_as_it_is_and_queries_are_bounded():
         ("Comment installer Passeur ?", "en", "fr"),
         ("¿Cómo instalarlo?", "fr", "es"),
         ("Gitane", "en", "en"),
+        ("economy mode", "", "en"),
         ("export", "", "fr"),
     ],
 )
