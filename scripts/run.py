@@ -50,6 +50,8 @@ class Process:
         """Start it in a session of its own, so that Ctrl-C reaches this script alone."""
         self.log = DATA / "logs" / f"{module}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(PermissionError):
+            self.log.parent.chmod(0o700)  # an earlier release left it open to all
         if self.log.exists() and self.log.stat().st_size > LONGEST_LOG:
             self.log.replace(self.log.with_suffix(".log.1"))
         with self.log.open("ab") as stream:

@@ -597,4 +597,40 @@ BEHAVIOURS = (
         "P34, S J5",
         "wire/test_secrets.py::test_no_key_comes_out_of_any_path",
     ),
+    # ---------------------------------------------------------------- the operator's side
+    _b(
+        "index-thrown-away",
+        "An index that was thrown away comes back by itself, from folders given by hand too",
+        "O",
+        "unit/knowledge/test_sources.py::test_a_lost_index_is_built_again_from_folders_that_came_by_hand_too",
+        "unit/knowledge/test_sources.py::test_lost_documents_of_a_source_that_nobody_knows_do_not_degrade_for_ever",
+    ),
+    _b(
+        "no-folder-lost-by-a-slip",
+        "A mistyped folder, name or metadata changes nothing of what is answered from",
+        "O",
+        "unit/knowledge/test_sources.py::test_another_folder_of_the_same_name_does_not_replace_the_first",
+        "unit/knowledge/test_sources.py::test_a_typing_error_in_the_metadata_leaves_the_folder_as_it_was",
+        "unit/knowledge/test_sources.py::test_a_folder_that_is_not_there_is_refused_before_it_is_kept",
+    ),
+    _b(
+        "backup-is-whole",
+        "What the operator's page lists is enough to restore",
+        "O",
+        PROCESS + "test_a_server_answers_keeps_its_data_to_itself_and_leaves_with_0",
+        "unit/ai_settings/test_clients.py::test_records_and_token_files_that_were_restored_apart_come_together_again",
+    ),
+    _b(
+        "clients-followed",
+        "A running server takes new clients at once and ends removed ones",
+        "O",
+        "unit/ai_settings/test_clients.py::"
+        "test_a_running_server_takes_new_clients_at_once_and_ends_removed_ones_within_a_second",
+    ),
+    _b(
+        "all-faults-at-once",
+        "Faults of settings, projects, connectors and providers are told in one go",
+        "D §8",
+        "unit/ai_settings/test_settings.py::test_faults_of_a_connector_a_provider_and_a_budget_are_told_in_one_go",
+    ),
 )

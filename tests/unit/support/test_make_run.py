@@ -49,12 +49,14 @@ def test_a_port_that_somebody_has_ends_it_before_anything_is_started(monkeypatch
 
 def test_the_log_of_an_earlier_run_is_kept_and_only_this_ones_end_is_shown(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "DATA", tmp_path)
+    (tmp_path / "logs").mkdir(0o755)
     monkeypatch.setattr(run, "LONGEST_LOG", 200)
     for expected in ("no_such_module_of_ours", "no_such_module_of_ours"):
         process = run.Process(expected)
         process.child.wait(60)
         assert process.tail().count("No module named") == 1
     assert process.log.read_text().count("No module named") == 2
+    assert stat.S_IMODE(process.log.parent.stat().st_mode) == 0o700
     process.log.write_text("x" * 300)
     assert run.Process("no_such_module_of_ours").child.wait(60) == 1
     assert process.log.with_suffix(".log.1").read_text() == "x" * 300
