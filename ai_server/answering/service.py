@@ -14,7 +14,7 @@ from ai_server.answering.codec import answer_body, body_digest, decode_result, e
 from ai_server.answering.contract import AnswerResult, Outcome, Problem
 from ai_server.answering.journal import TurnRecord
 from ai_server.answering.turn import Ending, Turn
-from ai_server.answering.work import AnswerWork, problem_of
+from ai_server.answering.work import AnswerWork, billed, problem_of
 from ai_server.providers.account import turn_of
 from ai_server.storage.requests_contract import RequestKey, StoredRequest
 from shared import logs
@@ -30,7 +30,7 @@ from shared.errors import (
 from shared.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from ai_server.answering.contract import AnswerInput, Project
     from ai_server.answering.metrics import TurnMetrics
@@ -49,6 +49,9 @@ RUNNING_LIMIT: Final = 1_024
 ABANDONED_BATCH: Final = 500
 CUT_SECONDS: Final = 6.0
 """Time that cut turns need to settle before the process may go: the drain of a call, and its bookkeeping."""
+
+TOLD_WITHIN_SECONDS: Final = 0.25
+"""Longest that whoever stops a turn waits for what its call cost; most models end at once when they are left."""
 
 KEY_TAKEN: Final = "The idempotency key was used with another request: make a new key."
 INTERRUPTED: Final = Problem("INTERRUPTED", "The server stopped while it was answering: ask again.")
@@ -271,10 +274,14 @@ class TurnService:
             seconds = self._clock.monotonic() - started
             result = replace(result, duration_ms=round(seconds * 1000))
             self._metrics.ended(work.record, result, seconds)
-            await self._keep(work.record, request, result)
-            turn.end(result)
+            if self.tools.chains.left(turn.turn_id):
+                await self._keep_cut(turn, work.record, request, result)
+            else:
+                await self._keep(work.record, request, result)
+                turn.end(result)
         except BaseException as error:
-            turn.fail(NotReady("The server is stopping."))
+            if not turn.ended:
+                turn.fail(NotReady("The server is stopping."))
             LOG.exception("turn lost", turn_id=turn.turn_id, exc_info=error)
             raise
         finally:
@@ -308,12 +315,29 @@ class TurnService:
         begun = [self._store.journal.append(journal.line(record, result, self._clock.now()))]
         if request is not None:
             begun.append(self._store.requests.finish(request, encode_result(result)))
-        for written in begun:
+        await self._written(record, begun)
+        await self.tools.chains.settled(record.turn_id)
+
+    async def _keep_cut(self, turn: Turn, record: TurnRecord, request: RequestKey | None, result: AnswerResult) -> None:
+        """Write and tell the result of a turn that left a call (somebody pressed stop) without waiting for what that
+        may still send, which can take seconds: then its cost is unknown to the result. The journal line comes after
+        the settlement and has it.
+        """
+        settled = await self.tools.chains.settled(record.turn_id, TOLD_WITHIN_SECONDS)
+        told = billed(record, result) if settled else replace(result, cost_nanousd=None)
+        if request is not None:
+            await self._written(record, [self._store.requests.finish(request, encode_result(told))])
+        turn.end(told)
+        await self.tools.chains.settled(record.turn_id)
+        line = journal.line(record, billed(record, result), self._clock.now())
+        await self._written(record, [self._store.journal.append(line)])
+
+    async def _written(self, record: TurnRecord, begun: Sequence[Awaitable[None]]) -> None:
+        for each in begun:
             try:
-                await written
+                await each
             except Exception:
                 LOG.exception("turn not recorded", turn_id=record.turn_id)
-        await self.tools.chains.settled(record.turn_id)
 
 
 def _broken(turn: Turn, work: Work) -> AnswerResult:

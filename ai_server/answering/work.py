@@ -93,7 +93,7 @@ def result_of(
     """Put the common parts of a result together: text, model, usage and cost."""
     link = written.link if written else None
     said = written is not None and not written.empty
-    return AnswerResult(
+    result = AnswerResult(
         outcome=outcome,
         turn_id=record.turn_id,
         text=written.text if written else "",
@@ -101,10 +101,18 @@ def result_of(
         model=link.choice.model if link and said else "",
         provider=link.choice.provider if link and said else "",
         economy=written.economy if written and said else False,
+        problem=problem,
+    )
+    return billed(record, result)
+
+
+def billed(record: TurnRecord, result: AnswerResult) -> AnswerResult:
+    """Put what the calls of a turn came to into its result."""
+    return replace(
+        result,
         usage=sum((each.usage for each in record.calls if each.usage), Usage()),
         cost_nanousd=sum(each.cost_nanousd for each in record.calls),
         estimated=any(each.estimated for each in record.calls),
-        problem=problem,
     )
 
 

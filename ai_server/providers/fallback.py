@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ai_server.providers.breaker import Breaker, BreakerState
 from ai_server.providers.contract import Finished, FinishReason, TextDelta, ToolCallMade
-from ai_server.providers.metered import MeteredGenerator
+from ai_server.providers.metered import CLOSE_SECONDS, MeteredGenerator
 from ai_server.providers.patience import AT_ONCE, FOR_AN_ANSWER, Tries
 from ai_server.providers.registry import EMBEDDED, LAST_RESORT
 from shared import logs
@@ -203,10 +203,13 @@ class Chains:
             if breaker.state is not BreakerState.CLOSED:
                 yield name, breaker.reason
 
-    async def settled(self, turn_id: str) -> None:
-        """Wait until the calls of a turn are settled durably."""
-        for each in self._links.values():
-            await each.generator.settled(turn_id)
+    def left(self, turn_id: str) -> bool:
+        """Tell whether a call of a turn goes on without its reader."""
+        return any(each.generator.left(turn_id) for each in self._links.values())
+
+    async def settled(self, turn_id: str, within_s: float = CLOSE_SECONDS) -> bool:
+        """Wait until the calls of a turn are settled durably; False where one was not in time (of each link's)."""
+        return all([await each.generator.settled(turn_id, within_s) for each in self._links.values()])
 
     async def settle_all(self, timeout_s: float) -> int:
         """Wait for calls whose readers left; tells how many did not end in time."""

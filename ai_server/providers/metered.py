@@ -1,7 +1,7 @@
 """The paid door to generating models: a call is counted, admitted, made, and settled, whatever becomes of its reader.
 
-A generation runs in a task of its own, so that a reader who leaves neither cuts the settlement nor loses the usage:
-what the model still sends is read for up to `DRAIN_SECONDS`, then the call is closed.
+A generation runs in a task of its own, so that a reader who leaves neither cuts the settlement nor loses the usage, nor
+waits for it: what the model still sends is read for up to `DRAIN_SECONDS`, then the call is closed.
 """
 
 from __future__ import annotations
@@ -64,12 +64,13 @@ class MeteredGenerator:
         self._clock = clock
         self._observe = observe
         self._running: dict[str, set[asyncio.Task[None]]] = {}
+        self._left: set[asyncio.Task[None]] = set()
 
     async def generate(
         self, request: GenerationRequest, *, key: str, payer: Payer, operation: str
     ) -> AsyncGenerator[GenerationEvent, None]:
-        """Stream one admitted round. Closing the iterator, or cancelling its reader, drains and settles; after a good
-        end `settled` tells when the settlement is durable.
+        """Stream one admitted round. Closing the iterator drains and settles; a reader who is cancelled leaves at once,
+        and the call does so behind them. `settled` tells when the settlement is durable.
 
         Raises:
             InputTooLarge, BudgetExhausted, NotReady: before anything was paid.
@@ -85,13 +86,23 @@ class MeteredGenerator:
         finally:
             if not flight.over:
                 flight.leave()
-                await asyncio.wait({task}, timeout=CLOSE_SECONDS)
+                if not task.done():
+                    self._left.add(task)
+                    task.add_done_callback(self._left.discard)
+                if not _is_cancelled():
+                    await asyncio.wait({task}, timeout=CLOSE_SECONDS)
 
-    async def settled(self, turn_id: str) -> None:
-        """Wait until every call of a turn was settled, at most `CLOSE_SECONDS`."""
+    def left(self, turn_id: str) -> bool:
+        """Tell whether a call of a turn goes on without its reader: what it costs is not known yet."""
+        return not self._left.isdisjoint(self._running.get(turn_id, ()))
+
+    async def settled(self, turn_id: str, within_s: float = CLOSE_SECONDS) -> bool:
+        """Wait until every call of a turn was settled; False where one was not in time."""
         calls = self._running.get(turn_id)
-        if calls:
-            await asyncio.wait(set(calls), timeout=CLOSE_SECONDS)
+        if not calls:
+            return True
+        _, pending = await asyncio.wait(set(calls), timeout=within_s)
+        return not pending
 
     async def settle_all(self, timeout_s: float) -> int:
         """Wait for calls whose readers left; tells how many did not end in time."""
@@ -198,6 +209,12 @@ class MeteredGenerator:
             account.complete(call, usage, self._pricing.cost(usage, tier))
         else:
             account.complete(call, None, None)
+
+
+def _is_cancelled() -> bool:
+    """Tell whether the running task was told to end: somebody pressed stop, or its time is over."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 class _Flight:

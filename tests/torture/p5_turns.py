@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import shutil
 from collections import Counter
@@ -203,6 +204,14 @@ async def refused(ask: Callable[[], Awaitable[Result]]) -> bool:
     return False
 
 
+async def cost_of(store: SqliteStateStore, result: Result) -> int:
+    """What a turn cost: as it was told, or where its stop did not wait for that, as its journal line says."""
+    if result.HasField("cost_nanousd"):
+        return result.cost_nanousd
+    line = await store.journal.line("demo", turn_id=result.turn_id)
+    return json.loads(line.body)["cost_nanousd"] if line is not None else 0
+
+
 async def compare(store: SqliteStateStore, told: dict[int, Result], billed: Counter[str]) -> list[str]:
     """One call, one charge: what the provider billed, the ledger has, and the answers say."""
     faults = [f"{question} was billed {count} times" for question, count in billed.items() if count > 1]
@@ -211,7 +220,7 @@ async def compare(store: SqliteStateStore, told: dict[int, Result], billed: Coun
     settled = [each.cost_nanousd for each in paid if each.state is ReservationState.SETTLED]
     if len(settled) < len(billed) or len(paid) > len(told):
         faults.append(f"{len(billed)} calls reached the provider, the ledger has {len(paid)} for {len(told)} keys")
-    answers = sum(each.cost_nanousd for each in told.values())
+    answers = sum([await cost_of(store, each) for each in told.values()])
     if sum(cost or 0 for cost in settled) != answers:
         faults.append(f"the ledger settled {sum(cost or 0 for cost in settled)}, the answers say {answers}")
     return [*faults, *await store.ledger.audit()]

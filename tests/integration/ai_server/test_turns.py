@@ -49,6 +49,19 @@ async def until_stopping(rig):
             await asyncio.sleep(0.01)
 
 
+async def explained(rig, key):
+    """What a turn's journal line says, as soon as it is there."""
+    request = assistant_pb2.ExplainTurnRequest(project_id="demo", idempotency_key=key)
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                return await rig.assistant.ExplainTurn(request, metadata=rig.metadata())
+            except grpc.aio.AioRpcError as error:
+                if error.code() is not grpc.StatusCode.FAILED_PRECONDITION:
+                    raise
+            await asyncio.sleep(0.01)
+
+
 def errors_of(failure: grpc.aio.AioRpcError):
     """The details of a gRPC error, by type."""
     found = {}
@@ -233,14 +246,17 @@ async def test_stop_keeps_what_was_said_and_is_idempotent():
         await until_text(heard)
         stop = assistant_pb2.CancelTurnRequest(project_id="demo", idempotency_key="k1")
         first = await rig.assistant.CancelTurn(stop, metadata=rig.metadata())
+        result = [each async for each in heard][-1].result  # though its call goes on
+        assert [each.now.state.value for each in rig.store.ledger.kept.values()] == ["settled", "pending"]
         gate.set()
-        result = [each async for each in heard][-1].result
+        told = await explained(rig, "k1")
         again = await rig.assistant.CancelTurn(stop, metadata=rig.metadata())
         unknown = assistant_pb2.CancelTurnRequest(project_id="demo", idempotency_key="nobody")
         with pytest.raises(grpc.aio.AioRpcError) as failure:
             await rig.assistant.CancelTurn(unknown, metadata=rig.metadata())
     assert (first.was_running, again.was_running) == (True, False)
     assert (result.outcome, result.text) == (common_pb2.OUTCOME_STOPPED, "Said so far")
+    assert (result.HasField("cost_nanousd"), told.cost_nanousd, told.estimated) == (False, 1100, True)
     assert failure.value.code() is grpc.StatusCode.NOT_FOUND
 
 
