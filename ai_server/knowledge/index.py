@@ -119,11 +119,20 @@ class ChromaIndex(_Chroma):
         """Remember the folder; nothing is opened yet."""
         self._folder = folder
         self._child = Child(index_child.open_index, str(folder))
+        self._seen_by: int | None = None
 
     async def probe(self) -> None:
-        """See whether the child lives, without asking it; before its first call it does not."""
+        """See whether the child lives, without asking it, and still has its folder; before its first call it does not.
+
+        One whose folder was thrown away under it is ended: it would go on reading what is gone and could write nothing.
+        """
         if not self._child.alive:
             raise IndexLost("The index of documents died.")
+        if (self._folder / index_child.CHROMA).exists():
+            self._seen_by = self.pid
+        elif self._seen_by == self.pid:
+            self.kill()
+            raise IndexLost("The folder of the index of documents is gone.")
 
     async def recall(self, fingerprint: str, hashes: Sequence[str]) -> dict[str, PassageVectors]:
         """Give cached vectors by text hash."""

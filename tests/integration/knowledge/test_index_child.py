@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -55,8 +56,14 @@ async def test_a_killed_child_costs_no_answer_and_no_document(tmp_path):
         "refunds.md": "unchanged",
     }
     collection = desk.service._library("demo").row.collection
+    wanted = {chunk_id for row in desk.registry.rows.values() for chunk_id in row.chunk_ids}
     held = {chunk_id async for page in index.rows(collection) for chunk_id in page.ids}
-    assert held == {chunk_id for row in desk.registry.rows.values() for chunk_id in row.chunk_ids}
+    assert held == wanted
+    before = index.pid
+    await until(lambda: index._seen_by == before)
+    shutil.rmtree(tmp_path / "index")
+    await until(lambda: index.pid not in {None, before} and desk.service.state().state == "ready")
+    assert {chunk_id async for page in index.rows(collection) for chunk_id in page.ids} == wanted
 
     await desk.service.close()
 
