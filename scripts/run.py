@@ -28,6 +28,7 @@ DATA: Final = Path(os.environ.get("PASSEUR_DATA_DIR") or ROOT / "var")
 PROJECTS: Final = Path(os.environ.get("PASSEUR_PROJECTS_DIR") or ROOT / "projects")
 GATEWAY: Final = os.environ.get("PASSEUR_GATEWAY_ADDRESS") or "127.0.0.1:8080"
 AI_SERVER: Final = os.environ.get("PASSEUR_AI_ADDRESS") or "127.0.0.1:8106"
+DEFAULT: Final = "demo"
 READY_WITHIN_S: Final = 120
 STOP_WITHIN_S: Final = 60
 """Past twice the grace period of the settings' defaults."""
@@ -79,13 +80,20 @@ def say(text: str) -> None:
 # ---------------------------------------------------------------- before anything runs
 
 
-def chat_page(project: str) -> str:
-    """Give the address of a project's chat page; ends the script where there is no such project."""
+def chosen(project: str) -> str:
+    """Give the project that is meant: the only one there is, where nobody made a choice and `demo` is gone."""
     there = sorted(each.parent.name for each in PROJECTS.glob("*/gateway.toml"))
+    if project == DEFAULT and len(there) == 1:
+        return there[0]
     if project not in there:
         listed = ", ".join(there) or "none"
         say(f"no project `{project}` in {PROJECTS} (there are: {listed}); docs/projects.md says how to make one")
         sys.exit(WRONG_SETTINGS)
+    return project
+
+
+def chat_page(project: str) -> str:
+    """Give the address of a project's chat page."""
     key = ""
     with suppress(OSError, ValueError, KeyError, IndexError, TypeError):  # the gateway names the fault when it starts
         key = str(tomllib.loads((PROJECTS / project / "gateway.toml").read_text("utf-8"))["public_keys"][0]["key"])
@@ -217,8 +225,8 @@ def serve(processes: Processes, project: str, page: str) -> int:
 def main() -> int:
     """Run until told to stop; the exit code is that of the process that failed."""
     parser = argparse.ArgumentParser(description="Start both processes and say where the chat page is.")
-    parser.add_argument("--project", default="demo", help="whose documents are indexed and whose page is told")
-    project = parser.parse_args().project
+    parser.add_argument("--project", default=DEFAULT, help="whose documents are indexed and whose page is told")
+    project = chosen(parser.parse_args().project)
     os.umask(0o077)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     page = chat_page(project)

@@ -26,11 +26,14 @@ def test_the_chat_page_of_a_project_is_told_with_its_key(projects, capsys):
     assert run.chat_page("velo").endswith("/chat?key=pk_velo")
     (projects / "velo" / "gateway.toml").write_text("not toml [")
     assert run.chat_page("velo").endswith("/chat")
+    assert run.chosen("velo") == "velo"
     with pytest.raises(SystemExit) as ended:
-        run.chat_page("vélo")
+        run.chosen("vélo")
     assert ended.value.code == 2
     assert "no project `vélo`" in (said := capsys.readouterr().out)
     assert "demo, velo" in said
+    (projects / "demo" / "gateway.toml").unlink()
+    assert run.chosen("demo") == "velo", "the only one there is"
 
 
 def test_a_port_that_somebody_has_ends_it_before_anything_is_started(monkeypatch, capsys):
