@@ -222,7 +222,7 @@ async def test_a_summary_that_fails_leaves_the_ticket_as_it_is(browser, conversa
 
 async def test_escalation_works_with_the_ai_server_down(browser, conversation, ana, assistant):
     assistant.crash()
-    turn = await browser.say(conversation, "Il y a quelqu'un ?")
+    turn = await browser.say(conversation, "Comment exporter mes données ?")
     assert turn["outcome"] == "failed"
     ticket = await escalate(browser, conversation)
     await ana.good("POST", f"/v1/tickets/{ticket['id']}/reply", {"text": "Oui."})
