@@ -30,7 +30,9 @@ SURE_SHORT: Final = 0.95
 """The same for a message under `WORDS_NEEDED` words."""
 _READ_LIMIT: Final = 4_000
 _WORD: Final = re.compile(r"[^\W\d_]+")
-_MARKS: Final = {"es": re.compile("[¿¡ñ]", re.IGNORECASE), "fr": re.compile("[çœèêàùîëïâô]", re.IGNORECASE)}
+_SPANISH: Final = re.compile("[¿¡]")
+"""What nobody else writes: "¿Hay cookies?"."""
+_MARKS: Final = {"es": re.compile("ñ", re.IGNORECASE), "fr": re.compile("[çœèêàùîëïâô]", re.IGNORECASE)}
 """What one language writes and the others of the three do not."""
 
 
@@ -65,10 +67,12 @@ def _told(text: str, languages: tuple[str, ...]) -> Told:
     words = _WORD.findall(text)
     if not words:
         return Told("", certain=False)
+    if "es" in languages and _SPANISH.search(text):
+        return Told("es", certain=True)
     likeliest, belief = _likeliest(" ".join(words), languages)
     leader = _leader(text, words, languages)
     if leader:
-        return Told(likeliest, certain=leader == likeliest)
+        return Told(leader, certain=leader == likeliest)  # where they differ, its words are right more often
     if len(words) < FEWEST_WORDS:
         return Told("", certain=False)
     return Told(likeliest, certain=belief >= (SURE if len(words) >= WORDS_NEEDED else SURE_SHORT))

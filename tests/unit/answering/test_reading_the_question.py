@@ -99,6 +99,7 @@ def test_a_follow_up_to_nothing_is_searched_as_it_is_and_queries_are_bounded():
         ("What is economy mode?", "fr", "en"),
         ("Comment installer Passeur ?", "en", "fr"),
         ("¿Cómo instalarlo?", "fr", "es"),
+        ("¿Hay cookies?", "fr", "es"),
         ("Gitane", "en", "en"),
         ("economy mode", "", "en"),
         ("export", "", "fr"),
