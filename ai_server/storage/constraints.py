@@ -48,6 +48,7 @@ RULES: Final[Mapping[str, Maker]] = {
     "journal_body": _field("body", "is over 256 KiB"),
     "documents_one_each": _twice("The document"),
     "indexes_one_a_project": _twice("The project's index"),
+    "sources_one_each": _twice("The source"),
     "leases_one_each": lambda: Conflict("The lease is held already."),
     "ledger_is_append_only": lambda: Conflict("Ledger entries and reservations never change and never go."),
     "foreign_key": lambda: NotFound("The row refers to something that does not exist."),
@@ -67,6 +68,7 @@ UNIQUE_COLUMNS: Final[Mapping[str, str]] = {
     "documents.project_id, documents.source_id, documents.path": "documents_one_each",
     "indexes.project_id": "indexes_one_a_project",
     "leases.name": "leases_one_each",
+    "sources.project_id, sources.source_id": "sources_one_each",
 }
 """SQLite names a UNIQUE rule by its columns."""
 
