@@ -114,6 +114,34 @@ BEHAVIOURS = (
         "D2",
         "unit/chains/test_extractive.py::test_every_word_of_an_answer_stands_in_a_passage",
     ),
+    _b(
+        "own-language",
+        "Answers and refusals are in the question's language where it is certain, on any page",
+        "D3, D4",
+        "unit/answering/test_reading_the_question.py::test_the_language_is_the_questions_then_the_hint_then_the_likeliest",
+        GATEWAY + "test_turns.py::test_what_the_server_says_is_read_in_each_readers_language",
+    ),
+    _b(
+        "quoted-once",
+        "What two languages say is quoted in one; another language than the question's is told in one sentence",
+        "D3",
+        "unit/chains/test_extractive.py::test_what_two_other_languages_say_is_quoted_in_one",
+        "unit/chains/test_extractive.py::test_an_answer_found_only_in_another_language_says_so_in_one_sentence",
+    ),
+    _b(
+        "named-place",
+        "A service named as the place, or by what it alone holds, is searched at once",
+        "D3",
+        "unit/intent/test_routing.py::test_a_service_named_as_the_place_or_by_what_it_alone_holds_is_searched_at_once",
+        "unit/intent/test_routing.py::test_a_sentence_about_a_service_is_never_searched_in_it_silently",
+    ),
+    _b(
+        "stop-at-once",
+        "Stop is told at once and the call drains behind it, settled exactly",
+        "D3, P6",
+        TURNS + "test_stop_keeps_what_was_said_and_is_idempotent",
+        "unit/chains/test_metered.py::test_a_reader_who_is_cancelled_does_not_wait_for_the_drain",
+    ),
     # ---------------------------------------------------------------- the AI server's life
     _b(
         "listener-first",
