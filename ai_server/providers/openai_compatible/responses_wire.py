@@ -10,8 +10,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
-from ai_server.providers.caching import cache_key
 from ai_server.providers.contract import ImagePart, TextPart, ToolCallPart, ToolResultPart
+from ai_server.providers.openai_compatible.wire import declared, effort_of, in_common
 
 if TYPE_CHECKING:
     from ai_server.providers.catalog import ModelRow
@@ -32,21 +32,9 @@ def body(request: GenerationRequest, row: ModelRow, profile: Profile) -> Json:
         "store": False,
     }
     if request.tools:
-        sent["tools"] = [
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": dict(tool.input_schema),
-            }
-            for tool in request.tools
-        ]
-    if profile.cache_key:
-        sent["prompt_cache_key"] = cache_key(request)
-    thinks = "thinking" in row.capabilities
-    if request.temperature is not None and not (thinks and profile.fixed_temperature):
-        sent["temperature"] = request.temperature
-    if thinks and (effort := profile.efforts.get(request.thinking)):
+        sent["tools"] = [{"type": "function", **declared(tool)} for tool in request.tools]
+    sent |= in_common(request, row, profile)
+    if effort := effort_of(request, row, profile):
         sent["reasoning"] = {"effort": effort}
     return {**sent, **profile.extra_body}
 

@@ -10,7 +10,7 @@ from ai_server.providers.contract import ImagePart, TextPart, ToolCallPart, Tool
 
 if TYPE_CHECKING:
     from ai_server.providers.catalog import ModelRow
-    from ai_server.providers.contract import GenerationRequest, Message
+    from ai_server.providers.contract import GenerationRequest, Message, ToolSpec
     from ai_server.providers.openai_compatible.profiles import Profile
 
 Json = dict[str, object]
@@ -31,23 +31,9 @@ def body(request: GenerationRequest, row: ModelRow, profile: Profile) -> Json:
     if request.stream:
         sent["stream_options"] = {"include_usage": True}
     if request.tools:
-        sent["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": dict(tool.input_schema),
-                },
-            }
-            for tool in request.tools
-        ]
-    if profile.cache_key:
-        sent["prompt_cache_key"] = cache_key(request)
-    thinks = "thinking" in row.capabilities
-    if request.temperature is not None and not (thinks and profile.fixed_temperature):
-        sent["temperature"] = request.temperature
-    if thinks and (effort := profile.efforts.get(request.thinking)):
+        sent["tools"] = [{"type": "function", "function": declared(tool)} for tool in request.tools]
+    sent |= in_common(request, row, profile)
+    if effort := effort_of(request, row, profile):
         if profile.effort_style == "reasoning_effort":
             sent["reasoning_effort"] = effort
         elif profile.effort_style == "reasoning":
@@ -55,6 +41,30 @@ def body(request: GenerationRequest, row: ModelRow, profile: Profile) -> Json:
         else:
             extra["thinking"] = {"type": effort}
     return sent | extra
+
+
+def declared(tool: ToolSpec) -> Json:
+    """Write what a model is told of a tool; both formats say it so."""
+    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.input_schema)}
+
+
+def in_common(request: GenerationRequest, row: ModelRow, profile: Profile) -> Json:
+    """Write the fields that have the same names in both formats."""
+    sent: Json = {}
+    if profile.cache_key:
+        sent["prompt_cache_key"] = cache_key(request)
+    if request.temperature is not None and not (_thinks(row) and profile.fixed_temperature):
+        sent["temperature"] = request.temperature
+    return sent
+
+
+def effort_of(request: GenerationRequest, row: ModelRow, profile: Profile) -> str:
+    """Tell how hard a model that thinks is asked to, in the profile's words; "" where that is not said."""
+    return profile.efforts.get(request.thinking, "") if _thinks(row) else ""
+
+
+def _thinks(row: ModelRow) -> bool:
+    return "thinking" in row.capabilities
 
 
 def messages(message: Message) -> list[Json]:
