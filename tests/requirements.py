@@ -271,6 +271,13 @@ BEHAVIOURS = (
         "unit/chains/test_patience.py::test_what_may_have_begun_or_would_be_refused_again_is_sent_once",
     ),
     _b(
+        "hung-up",
+        "A provider that closes its connection after each answer costs nobody the next one",
+        "O",
+        "wire/test_failures.py::test_a_connection_that_closes_after_an_answer_costs_no_question",
+        "unit/providers/test_failures.py::test_a_request_that_was_not_written_goes_to_three_connections_at_most",
+    ),
+    _b(
         "words-only",
         "A question that cannot be embedded is searched for by words alone",
         "I3",

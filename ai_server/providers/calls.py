@@ -10,6 +10,8 @@ import json
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from ai_server.providers.contract import Finished, TextDelta, UsageReport
+from ai_server.providers.failures import HUNG_UP
+from shared.errors import ProviderError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
@@ -25,6 +27,9 @@ STALL_S: Final = 45.0
 
 AFTER_FINISH_S: Final = 5.0
 """Longest wait for usage once the answer itself is complete."""
+
+ASKED_AT_MOST: Final = 3
+"""Most kept connections that one request is given to, when each turns out to be closed before it is written."""
 
 CLOSE_S: Final = 2.0
 """Longest wait for a connection to close."""
@@ -73,9 +78,18 @@ class Call:
         self._ends = asyncio.get_running_loop().time() + deadline_s
         self._stall_s = stall_s
 
-    async def whole(self, work: Awaitable[T]) -> T:
-        """Wait for an answer that comes in one piece, or for a stream to open."""
-        return await self._bounded(work, self._left(), begun=False)
+    async def whole(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Wait for an answer that comes in one piece, or for a stream to open.
+
+        `ask` is called again at once where the kept connection was closed before a byte of the request was written.
+        """
+        for _ in range(ASKED_AT_MOST - 1):
+            try:
+                return await self._bounded(ask(), self._left(), begun=False)
+            except ProviderError as exc:
+                if exc.error_class != HUNG_UP:
+                    raise
+        return await self._bounded(ask(), self._left(), begun=False)
 
     async def events(self, stream: AsyncIterator[object], reader: Reader) -> AsyncGenerator[GenerationEvent, None]:
         """Read a stream to its end, and close with usage, if any, then `Finished`.

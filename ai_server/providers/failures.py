@@ -59,6 +59,14 @@ NOT_SENT_BY_AIOHTTP: Final = frozenset({"ClientConnectorError", "ConnectionTimeo
 was taken as httpx's ConnectTimeout (openai 3.57, `_vendor/httpx_aiohttp/transport.py`).
 """
 
+NEVER_WRITTEN: Final = ("ClientConnectionResetError", "Cannot write to closing transport")
+"""What aiohttp raises, and says, when a kept connection is closed between being chosen and being written to. It does
+not write a request in two pieces, so no byte of it has gone out (aiohttp 3.14, `http_writer.py`).
+"""
+
+HUNG_UP: Final = "hung-up"
+"""The class of that failure."""
+
 SILENT: Final = frozenset({"TimeoutException", "TimeoutError", "APITimeoutError"})
 """Names of exceptions that mean that no answer came in time."""
 
@@ -101,12 +109,12 @@ class Scrubber:
         return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
-def _names(exc: BaseException) -> Iterable[str]:
+def _chain(exc: BaseException) -> Iterable[BaseException]:
     link: BaseException | None = exc
     for _ in range(CHAIN_LIMIT):
         if link is None:
             return
-        yield from (each.__name__ for each in type(link).__mro__)
+        yield link
         link = link.__cause__ or link.__context__
 
 
@@ -152,7 +160,10 @@ class Failures:
 
     def transport(self, exc: BaseException, *, begun: bool) -> ProviderError:
         """Classify an exception of the network or of decoding, by the names in its chain: SDKs wrap one another's."""
-        names = set(_names(exc))
+        chain = list(_chain(exc))
+        if any((type(link).__name__, str(link)) == NEVER_WRITTEN for link in chain):
+            return self.hung_up()
+        names = {each.__name__ for link in chain for each in type(link).__mro__}
         not_sent = NOT_SENT_BY_AIOHTTP if "ClientConnectionError" in names else NOT_SENT
         if not begun and names & not_sent:
             return self.unreachable()
@@ -170,6 +181,11 @@ class Failures:
         """The connection could not be made, so nothing was sent."""
         remedy = "cannot be reached; check the network and the base URL"
         return ProviderOverloaded(self.provider, remedy, started=False, error_class="unreachable")
+
+    def hung_up(self) -> ProviderOverloaded:
+        """A kept connection was closed by the other side before the request was written, so nothing was sent."""
+        remedy = "closed each kept connection before a request was sent; try again"
+        return ProviderOverloaded(self.provider, remedy, started=False, error_class=HUNG_UP)
 
     def timeout(self, *, started: bool) -> ProviderOverloaded:
         """No answer in time."""

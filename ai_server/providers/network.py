@@ -105,7 +105,7 @@ class NetworkGeneration(Networked[ClientT]):
         client = await self.client()
         call = self.call(request.deadline_s)
         reader = self.reader(request)
-        answer = await call.whole(self.ask(client, request, permit))
+        answer = await call.whole(lambda: self.ask(client, request, permit))
         if not request.stream:
             for event in (*call.read(reader, answer), *closing(reader, self.failures)):
                 yield event

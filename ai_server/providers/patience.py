@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SPREAD: Final = 0.5
 """Share of a wait that chance takes or adds, so that callers refused together do not come back together."""
 
-PASSING: Final = frozenset({"overloaded", "rate", "unreachable", "timeout"})
+PASSING: Final = frozenset({"overloaded", "rate", "unreachable", "hung-up", "timeout"})
 """Error classes that a moment may cure; a spent quota, a wrong key or a bad request stays what it is."""
 
 _CHANCE: Final = random.SystemRandom()

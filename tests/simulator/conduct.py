@@ -40,6 +40,8 @@ async def send_stream(
             if script.pace_s and frame.kind == "text":
                 await asyncio.sleep(script.pace_s)
         await response.write_eof()
+        if script.hang_up and request.transport is not None:
+            request.transport.close()
     except Broken:
         abort(request)
     except ConnectionResetError:

@@ -72,6 +72,8 @@ class Script:
     """An error body with status 200 in place of an answer."""
     drop: bool = False
     """Take the request, bill it, and close the socket without a word."""
+    hang_up: bool = False
+    """Close the connection after a whole stream, without having said so: llama.cpp's server does."""
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Script:

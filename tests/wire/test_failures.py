@@ -77,6 +77,19 @@ async def test_a_lost_answer_is_not_sent_again_and_counts_as_begun(
 
 
 @every
+async def test_a_connection_that_closes_after_an_answer_costs_no_question(
+    subject: Subject, shared: Bundles, simulator: Simulator
+) -> None:
+    """llama.cpp's server closes after a stream although it promised to keep the connection."""
+    for rounds in range(1, 6):
+        simulator.script(Script(hang_up=True))
+        await told_by(await shared(subject), request_for(subject))
+        told = await told_by(await shared(subject), request_for(subject, stream=False))
+        assert told.text
+        assert len(simulator.received) == len(simulator.lines) == 2 * rounds
+
+
+@every
 async def test_an_error_inside_a_stream_keeps_what_came_and_counts_as_begun(
     subject: Subject, shared: Bundles, simulator: Simulator
 ) -> None:

@@ -37,7 +37,7 @@ class ClaudeTokenizer(UpperBoundTokenizer):
         sent: dict[str, Any] = counted(request)
         try:
             answer = await self._generation.call(COUNT_DEADLINE_S).whole(
-                client.messages.count_tokens(model=request.model, **sent, timeout=COUNT_DEADLINE_S)
+                lambda: client.messages.count_tokens(model=request.model, **sent, timeout=COUNT_DEADLINE_S)
             )
         except ProviderError:
             return TokenCount(bound, exact=False)

@@ -56,7 +56,7 @@ class GeminiEmbedding(Networked[genai.Client]):
         """Embed in order."""
         client = await self.client()
         answer = await self.call(EMBED_DEADLINE_S).whole(
-            client.aio.models.embed_content(
+            lambda: client.aio.models.embed_content(
                 model=self._model,
                 contents=list(texts),
                 config=types.EmbedContentConfig(

@@ -54,5 +54,7 @@ class GeminiTokenizer(UpperBoundTokenizer):
             config = types.CountTokensConfig(http_options=options)
             first = types.Content(role="user", parts=[types.Part(text=request.instructions)])
             counted = [first, *counted] if request.instructions else counted
-        work = client.aio.models.count_tokens(model=request.model, contents=counted, config=config)
-        return (await self._generation.call(COUNT_DEADLINE_S).whole(work)).total_tokens
+        answer = await self._generation.call(COUNT_DEADLINE_S).whole(
+            lambda: client.aio.models.count_tokens(model=request.model, contents=counted, config=config)
+        )
+        return answer.total_tokens

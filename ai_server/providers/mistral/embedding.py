@@ -51,7 +51,7 @@ class MistralEmbedding(Networked[Mistral]):
         del kind
         client = await self.client()
         answer = await self.call(EMBED_DEADLINE_S).whole(
-            client.embeddings.create_async(
+            lambda: client.embeddings.create_async(
                 model=self._model,
                 inputs=list(texts),
                 timeout_ms=int(EMBED_DEADLINE_S * 1000),

@@ -52,7 +52,7 @@ class OpenAICompatibleEmbedding(Networked[openai.AsyncOpenAI]):
         del kind
         client = await self.client()
         answer = await self.call(EMBED_DEADLINE_S).whole(
-            client.embeddings.create(
+            lambda: client.embeddings.create(
                 model=self._model,
                 input=list(texts),
                 encoding_format="float",

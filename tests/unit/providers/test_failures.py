@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ai_server.providers.failures import Failures, Scrubber
+from ai_server.providers.calls import ASKED_AT_MOST, Call
+from ai_server.providers.failures import HUNG_UP, Failures, Scrubber
 from shared.errors import ProviderCut, ProviderOverloaded, ProviderRefused
 
 KEY = "sk-live/9f3b+7c1e4a8d"
@@ -77,6 +78,29 @@ def test_a_request_that_may_have_gone_out_counts_as_begun(raised, begun, kind, s
     error = Failures("p").transport(raised, begun=begun)
     assert type(error) is kind
     assert error.started is started
+
+
+@pytest.mark.parametrize("closed", range(ASKED_AT_MOST + 1))
+async def test_a_request_that_was_not_written_goes_to_three_connections_at_most(closed: int) -> None:
+    """CASES A10: what was not written may be sent again; what may have been may not."""
+    failures = Failures("openai")
+    asked = 0
+
+    async def ask() -> str:
+        nonlocal asked
+        asked += 1
+        if asked <= closed:
+            reset = aiohttp.ClientConnectionResetError("Cannot write to closing transport")
+            raise _chained(httpx2.ConnectTimeout("no"), reset)
+        return "answered"
+
+    call = Call(failures, lambda exc, begun: failures.transport(exc, begun=begun), deadline_s=60)
+    if closed < ASKED_AT_MOST:
+        assert await call.whole(ask) == "answered"
+        return
+    with pytest.raises(ProviderOverloaded) as raised:
+        await call.whole(ask)
+    assert (asked, raised.value.started, raised.value.error_class) == (ASKED_AT_MOST, False, HUNG_UP)
 
 
 def test_a_used_up_quota_is_no_rate_limit() -> None:
