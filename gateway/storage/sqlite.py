@@ -2,10 +2,11 @@
 
 WAL mode with several connections can lose commits before SQLite 3.51.3 (https://www.sqlite.org/wal.html#walresetbug);
 with one connection per file it cannot, so a lock file keeps a second gateway away and one transaction follows the
-other. Each is BEGIN IMMEDIATE … COMMIT with FULL sync. What waits for the disk or may touch many rows (COMMIT of a
-change, ROLLBACK, DELETE) runs in a thread; the rest is over in microseconds and runs where it is asked for, because
-crossing into a thread and back costs a busy loop far more. A cancelled caller never leaves a transaction open: what
-the thread has begun runs to its end, and the rollback queues behind it.
+other. A change begins with BEGIN IMMEDIATE and ends with COMMIT and a FULL sync; what only reads needs neither, because
+nobody can write meanwhile. What waits for the disk or may touch many rows (COMMIT, ROLLBACK, DELETE) runs in a thread;
+the rest is over in microseconds and runs where it is asked for, because crossing into a thread and back costs a busy
+loop far more. A cancelled caller never leaves a transaction open: what the thread has begun runs to its end, and the
+rollback queues behind it.
 """
 
 from __future__ import annotations
@@ -13,25 +14,28 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import sqlite3
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.dialects import sqlite as dialect
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import StaticPool
 
 from gateway.storage import migrate
 from gateway.storage.connection import plain
+from gateway.storage.prepared import PreparedStatements
 from gateway.storage.transaction import Transaction
 from gateway.storage.unbroken import ended
 from shared.errors import NotReady, SettingsError
 from shared.logs import logger
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
     from pathlib import Path
     from typing import TypeVar
 
@@ -52,7 +56,7 @@ PRAGMAS: Final = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON
 @cache
 def insert_new(table: sa.Table) -> sa.Executable:
     """Make the INSERT that leaves a row that is kept."""
-    return sqlite.insert(table).on_conflict_do_nothing()
+    return dialect.insert(table).on_conflict_do_nothing()
 
 
 class SqliteConnection:
@@ -61,51 +65,59 @@ class SqliteConnection:
     def __init__(self, connection: sa.Connection, thread: ThreadPoolExecutor) -> None:
         """Take the connection and the thread for what takes its time."""
         self._connection = connection
+        self._driver: sqlite3.Connection = connection.connection.driver_connection  # pyright: ignore[reportAttributeAccessIssue]
+        self._prepared = PreparedStatements(connection.dialect)
         self._thread = thread
-        self.changed = False
 
     async def rows(self, statement: sa.Executable, parameters: Parameters | None = None) -> Sequence[Mapping[str, Any]]:
         """Run a statement and read all its rows."""
-        self.changed |= statement.is_dml
+        if statement.is_dml:
+            self._begin()
+        if parameters is not None and (prepared := self._prepared.of(statement, parameters)) is not None:
+            return prepared.plain(self._driver.execute(prepared.sql, prepared.values(parameters)).fetchall())
         return plain(self._connection.execute(statement, parameters))
 
     async def run(self, statement: sa.Executable, parameters: Parameters | Sequence[Parameters] | None = None) -> int:
         """Run a statement, once for each of several parameters, and tell how many rows it changed where it ran once."""
-        self.changed |= statement.is_dml
+        if statement.is_dml:
+            self._begin()
         if statement.is_delete:
             return await self.aside(lambda: self._connection.execute(statement, parameters).rowcount)
-        return self._connection.execute(statement, parameters).rowcount
+        if parameters is None:
+            return self._connection.execute(statement).rowcount
+        several = [parameters] if isinstance(parameters, Mapping) else parameters
+        prepared = self._prepared.of(statement, several[0])
+        if prepared is None:
+            return self._connection.execute(statement, parameters).rowcount
+        return self._driver.executemany(prepared.sql, map(prepared.values, several)).rowcount
 
     def insert(self, table: sa.Table) -> Any:
         """Start an INSERT that knows conflicts."""
-        return sqlite.insert(table)
+        return dialect.insert(table)
 
     def insert_new(self, table: sa.Table) -> sa.Executable:
         """Give the INSERT that leaves a row that is kept."""
         return insert_new(table)
 
-    def begin(self) -> None:
-        """Begin a transaction."""
-        self.changed = False
-        self._connection.exec_driver_sql("BEGIN IMMEDIATE")
+    def commit(self) -> asyncio.Future[Any] | None:
+        """Commit in the thread, with its sync; None where nothing was changed."""
+        return self.aside(self._driver.execute, "COMMIT") if self._driver.in_transaction else None
 
-    async def commit(self) -> None:
-        """Commit; a change is synced in the thread."""
-        if self.changed:
-            await self.aside(lambda: self._connection.exec_driver_sql("COMMIT"))
-        else:
-            self._connection.exec_driver_sql("COMMIT")
+    def roll_back(self) -> asyncio.Future[Any] | None:
+        """Take the transaction back, after what the thread has begun; None where nothing was changed."""
+        return self.aside(self._driver.execute, "ROLLBACK") if self._driver.in_transaction else None
 
-    async def roll_back(self) -> None:
-        """Take the transaction back, after what the thread has begun."""
-        await self.aside(lambda: self._connection.exec_driver_sql("ROLLBACK"))
-
-    async def aside(self, work: Callable[[], T]) -> T:
+    def aside(self, work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
         """Run `work` in the thread; it finishes there even when the caller is cancelled."""
-        done = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        done = asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
         # Without the shield a cancelled caller would take a statement back that still waits for the thread.
         done.add_done_callback(lambda future: future.cancelled() or future.exception())
-        return await asyncio.shield(done)
+        return asyncio.shield(done)
+
+    def _begin(self) -> None:
+        if not self._driver.in_transaction:
+            with _told():
+                self._driver.execute("BEGIN IMMEDIATE")
 
 
 class SqliteStore:
@@ -134,11 +146,8 @@ class SqliteStore:
         try:
             transaction = Transaction(self._connection, self._clock)
             try:
-                with _told():
-                    self._connection.begin()
                 yield transaction
-                with _told():
-                    _, cancelled = await ended(self._connection.commit())
+                cancelled = await self._commit()
             except BaseException:
                 await self._roll_back()
                 raise
@@ -159,7 +168,7 @@ class SqliteStore:
 
     async def _acquire(self) -> None:
         try:
-            async with asyncio.timeout(BUSY_TIMEOUT_S):
+            async with asyncio.timeout(BUSY_TIMEOUT_S) if self._turn.locked() else nullcontext():
                 await self._turn.acquire()
         except TimeoutError as exc:
             raise NotReady(f"The gateway's store stayed busy for {BUSY_TIMEOUT_S:g} s: try again.") from exc
@@ -167,21 +176,31 @@ class SqliteStore:
             self._turn.release()
             raise NotReady("The gateway is stopping: try again in a moment.")
 
+    async def _commit(self) -> asyncio.CancelledError | None:
+        """Commit what was changed; hands over a cancellation that came meanwhile."""
+        committing = self._connection.commit()
+        if committing is None:
+            return None
+        with _told():
+            return (await ended(committing))[1]
+
     async def _roll_back(self) -> None:
         """Take the transaction back; what made it necessary is what the caller must hear, also a cancellation."""
+        rolling_back = self._connection.roll_back()
+        if rolling_back is None:  # nothing was changed, or SQLite itself took back what it could not write
+            return
         try:
-            await ended(self._connection.roll_back())
-        except OperationalError as exc:
-            # SQLite itself takes back what it could not write, so that none is open here.
-            log.warning("rollback_refused", reason=str(exc.orig))
+            await ended(rolling_back)
+        except sqlite3.OperationalError as exc:
+            log.warning("rollback_refused", reason=str(exc))
 
 
 @contextmanager
 def _told() -> Iterator[None]:
     try:
         yield
-    except OperationalError as exc:
-        raise NotReady(f"The gateway's store cannot be written: {exc.orig}.") from exc
+    except sqlite3.OperationalError as exc:
+        raise NotReady(f"The gateway's store cannot be written: {exc}.") from exc
 
 
 async def open_sqlite(folder: Path, clock: Clock, sink: EventSink) -> SqliteStore:
