@@ -2,7 +2,7 @@
 
 What every turn asks is a constant of its room, with a `bindparam` for what differs: making and naming a statement costs
 SQLAlchemy several times what running it does. So what comes with parameters must be such a constant, which a connection
-may keep ready for its driver (`prepared`). A parameter of a WHERE is called `of_…`, because in INSERT
+may keep ready for its driver (`prepared`). A parameter of a WHERE is called `of_…`, because in INSERT and UPDATE one
 that is called like a column is what the column is set to.
 """
 
