@@ -3,6 +3,9 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 export PASSEUR_EVAL_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
+# Containers like to forbid bytecode. Then each process compiles its packages anew, which is most of its start, and the
+# tests start hundreds; uv leaves nothing compiled either.
+export PYTHONDONTWRITEBYTECODE :=
 # Everything between here and the first target is overridable on the command line.
 PROJECT ?= demo
 DOCS ?=
