@@ -43,6 +43,12 @@ BEHAVIOURS = (
         TURNS + "test_a_question_is_streamed_in_steps_then_text_then_one_cited_result",
     ),
     _b(
+        "turn-whole",
+        "A short answer that nobody can watch or stop is asked of its provider whole",
+        "O",
+        TURNS + "test_only_a_short_answer_that_nobody_can_watch_is_asked_for_whole",
+    ),
+    _b(
         "turn-greeting",
         "A plain greeting is answered locally",
         "D3",

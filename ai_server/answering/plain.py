@@ -28,7 +28,7 @@ QUOTED_CHARACTERS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class PlainDraft:
-    """One round without passages."""
+    """One round without passages. `watched`: its text may be wanted before its end."""
 
     instructions: str
     text: str
@@ -36,6 +36,7 @@ class PlainDraft:
     language: str
     cap: int
     temperature: float | None
+    watched: bool = False
 
     @property
     def asked(self) -> AnswerInput:
@@ -47,7 +48,7 @@ class PlainDraft:
         parts: list[TextPart | ImagePart] = [TextPart(self.text)]
         if self.image is not None and link.generator.provider.capabilities.image:
             parts.append(ImagePart(self.image.mime_type, self.image.data))
-        limit = link.generator.max_output
+        cap = prompt.capped(self.cap, link)
         return GenerationRequest(
             model=link.choice.model,
             instructions=self.instructions,
@@ -55,9 +56,10 @@ class PlainDraft:
             question=self.text,
             passages=(),
             language=self.language,
-            max_output_tokens=min(self.cap, limit) if limit else self.cap,
+            max_output_tokens=cap,
             temperature=self.temperature,
             thinking=link.choice.thinking,
+            stream=prompt.streamed(cap, watched=self.watched),
         )
 
 

@@ -26,6 +26,11 @@ PROMPTS: Final = Path(__file__).with_name("prompts")
 HISTORY_CHARACTERS: Final = 24_000
 """Most characters of history in a prompt; the oldest messages go first."""
 
+WHOLE_TOKENS: Final = 1_024
+"""Largest output cap of an answer that is asked for whole: at ten tokens a second, the slowest that is of use, it still
+comes within a call's deadline. Of a longer one that breaks off, the beginning is worth keeping.
+"""
+
 INSTRUCTIONS_KEPT: Final = 256
 """Finished instructions that are kept: one for each project, mode and language in use."""
 
@@ -38,7 +43,9 @@ LANGUAGE_NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One round to be written, before the model that writes it is known. `prompt` names the instructions."""
+    """One round to be written, before the model that writes it is known. `prompt` names the instructions; `watched`
+    says whether anybody can see the text before its end.
+    """
 
     project: Project
     assistant: Assistant
@@ -46,6 +53,7 @@ class Draft:
     prompt: str
     language: str
     passages: tuple[Passage, ...]
+    watched: bool = True
 
     def request(self, link: Link) -> GenerationRequest:
         """Make the request for one model: what it may not quote and cannot see is left out."""
@@ -53,8 +61,7 @@ class Draft:
         passages = tuple(each for each in self.passages if each.quotable or able.paraphrases)
         if not able.paraphrases:  # those who read the material find the files there
             passages = (*files(self.asked), *passages)
-        cap = self.asked.max_output_tokens or self.assistant.max_output_tokens
-        limit = link.generator.max_output
+        cap = capped(self.asked.max_output_tokens or self.assistant.max_output_tokens, link)
         told = instructions(self) if able.paraphrases else ""
         read = material(self.asked, passages) if able.paraphrases else ""
         return GenerationRequest(
@@ -64,12 +71,24 @@ class Draft:
             question=self.asked.question if able.image else question_for_files(self.asked),
             passages=passages,
             language=self.language,
-            max_output_tokens=min(cap, limit) if limit else cap,
+            max_output_tokens=cap,
             temperature=self.assistant.temperature if self.asked.temperature is None else self.asked.temperature,
             thinking=link.choice.thinking,
             least_output_tokens=self.assistant.least_output_tokens,
             stable_characters=len(told),
+            stream=streamed(cap, watched=self.watched),
         )
+
+
+def capped(cap: int, link: Link) -> int:
+    """Lower an output cap to what the model can write."""
+    limit = link.generator.max_output
+    return min(cap, limit) if limit else cap
+
+
+def streamed(cap: int, *, watched: bool) -> bool:
+    """Tell whether an answer is worth asking for piece by piece, which costs more than asking for it whole."""
+    return watched or cap > WHOLE_TOKENS
 
 
 def instructions(draft: Draft) -> str:

@@ -88,17 +88,21 @@ class TurnService:
 
     # ---------------------------------------------------------------- starting and finding
 
-    async def answer(self, client: str, asked: AnswerInput) -> Turn:
+    async def answer(self, client: str, asked: AnswerInput, *, streamed: bool = True) -> Turn:
         """Start the turn of an input, or find the one that its key names: running, or ended within 24 h.
+
+        `streamed` false: the caller wants the result alone. Without a key nobody else can come to the turn or stop it
+        either, so that its text need not be there before its end.
 
         Raises:
             InvalidRequest, NotFound, NotReady, RateLimited, IdempotencyConflict: nothing was started.
         """
         validation.check_answer(asked)
         project, assistant = validation.project_and_assistant(self.projects, asked.project_id, asked.assistant)
+        watched = streamed or bool(asked.idempotency_key)
 
         def work(record: TurnRecord) -> Work:
-            return AnswerWork(self.tools, project, assistant, asked, record)
+            return AnswerWork(self.tools, project, assistant, asked, record, watched=watched)
 
         digest = body_digest("answer", answer_body(asked)) if asked.idempotency_key else b""
         return await self.start(

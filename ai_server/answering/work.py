@@ -120,14 +120,22 @@ class AnswerWork:
     """One question, from greeting to citations."""
 
     def __init__(
-        self, tools: Tools, project: Project, assistant: Assistant, asked: AnswerInput, record: TurnRecord
+        self,
+        tools: Tools,
+        project: Project,
+        assistant: Assistant,
+        asked: AnswerInput,
+        record: TurnRecord,
+        *,
+        watched: bool,
     ) -> None:
-        """Take what the turn is about."""
+        """Take what the turn is about; `watched`: somebody can see its text before its end."""
         self.record = record
         self._tools = tools
         self._project = project
         self._assistant = assistant
         self._asked = asked
+        self._watched = watched
         self._sources: tuple[Source, ...] = ()
         self._written = Written(CitedText(set()))
         record.assistant = assistant.name
@@ -262,6 +270,7 @@ class AnswerWork:
             prompt=prompt,
             language=self.record.language,
             passages=tuple(each.passage() for each in self._sources),
+            watched=self._watched,
         )
         chain = self._tools.chains.chain(self._assistant.chain)
         known = {each.marker_id for each in self._sources}

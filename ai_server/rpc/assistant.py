@@ -38,7 +38,7 @@ class AssistantServicer(Plain, Lookups, assistant_pb2_grpc.AssistantServiceServi
 
     async def Answer(self, request: Any, context: Any) -> assistant_pb2.AnswerResponse:
         """Run a turn to its end."""
-        turn = await self._begin(request.input)
+        turn = await self._begin(request.input, streamed=False)
         async with turn.attached():
             result = await turn.result()
         refuse_spent_budget(result)
@@ -46,7 +46,7 @@ class AssistantServicer(Plain, Lookups, assistant_pb2_grpc.AssistantServiceServi
 
     async def StreamAnswer(self, request: Any, context: Any) -> AsyncIterator[assistant_pb2.StreamAnswerResponse]:
         """Run, or re-attach to, a turn as a stream."""
-        turn = await self._begin(request.input)
+        turn = await self._begin(request.input, streamed=True)
         async with turn.attached(), aclosing(turn.events()) as events:
             async for event in events:
                 yield convert.turn_event(event)
@@ -72,13 +72,13 @@ class AssistantServicer(Plain, Lookups, assistant_pb2_grpc.AssistantServiceServi
         )
         return _explained(line)
 
-    async def _begin(self, message: assistant_pb2.AnswerInput) -> Turn:
+    async def _begin(self, message: assistant_pb2.AnswerInput, *, streamed: bool) -> Turn:
         client = client_for(message.project_id)
         if message.tools:
             raise NotImplementedHere("browser tools")
         await self._services.ready()
         turns = await self._services.turns()
-        return await turns.answer(client.name, convert.answer_input(message))
+        return await turns.answer(client.name, convert.answer_input(message), streamed=streamed)
 
 
 def _explained(line: JournalLine) -> assistant_pb2.ExplainTurnResponse:

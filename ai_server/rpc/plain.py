@@ -50,6 +50,7 @@ class Plain:
             language=turn_language(request.question, "", (), project.languages),
             cap=asked.max_output_tokens or assistant.max_output_tokens,
             temperature=asked.temperature,
+            watched=bool(request.idempotency_key),  # it can be stopped, and what was written is kept
         )
 
         def make(record: TurnRecord) -> Work:

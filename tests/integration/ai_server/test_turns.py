@@ -91,6 +91,20 @@ async def test_a_question_is_streamed_in_steps_then_text_then_one_cited_result()
     assert result.cost_nanousd == 120
 
 
+async def test_only_a_short_answer_that_nobody_can_watch_is_asked_for_whole():
+    """Decision 0038. Whoever has a key can come to the turn, and stop it; of a long answer a beginning may be kept."""
+    generator = ScriptedGenerator(lambda _: saying("Use the settings."))
+    async with ai_server(generator, knowledge=documents()) as rig:
+        await rig.answer("How do I export?", max_output_token_count=1_024)
+        await rig.answer("How do I export?", max_output_token_count=1_025)
+        await rig.answer("How do I export?", idempotency_key="k1")
+        await events(rig, "How do I export?")
+        for fields in ({}, {"idempotency_key": "k2"}):
+            request = assistant_pb2.AskRequest(project_id="demo", question="Say hello", **fields)
+            await rig.assistant.Ask(request, metadata=rig.metadata())
+    assert [each.stream for each in generator.requests] == [False, True, True, True, False, True]
+
+
 async def test_a_greeting_is_answered_without_documents_or_model():
     generator = citing("never")
     async with ai_server(generator, knowledge=documents()) as rig:
