@@ -50,6 +50,13 @@ async def test_the_cap_goes_under_the_name_that_the_provider_reads(
     assert simulator.received[-1].body[name] == 200
 
 
+async def test_a_provider_is_told_the_sdk_and_nothing_of_our_machine(shared: Bundles, simulator: Simulator) -> None:
+    await told_by(await shared(OPENAI), request_for(OPENAI))
+    sent = {name.lower(): value for name, value in simulator.received[-1].headers.items()}
+    assert sent["user-agent"].startswith("AsyncOpenAI/Python ")
+    assert not {f"x-stainless-{name}" for name in ("os", "arch", "runtime", "runtime-version", "read-timeout")} & set(sent)
+
+
 @pytest.mark.parametrize(
     ("subject", "thinking", "sent"),
     [

@@ -1,4 +1,6 @@
-"""The SDK's client, as we want it: no retries, no redirects, on aiohttp; and what its exceptions mean."""
+"""The SDK's client, as we want it: no retries, no redirects, no clock of its own, on aiohttp; and what its exceptions
+mean.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +33,33 @@ class Connection:
     stall_s: float
 
     def client(self) -> openai.AsyncOpenAI:
-        """Make a client; no network."""
-        return openai.AsyncOpenAI(
+        """Make a client; no network. It needs no time-outs: `Call` bounds every wait."""
+        return _Discreet(
             api_key=self.api_key.get_secret_value() or "none",
             base_url=self.base_url,
             max_retries=0,
+            timeout=None,
             http_client=openai.DefaultAioHttpClient(follow_redirects=False),
         )
 
     def failures(self) -> Failures:
         """Make the errors of this provider."""
         return failures_of(self.provider, self.api_key)
+
+
+class _Discreet(openai.AsyncOpenAI):
+    """The SDK's client, which says nothing of the machine that it runs on: that is half of its headers, none of a
+    provider's business, and a cost at every call.
+    """
+
+    @property
+    def user_agent(self) -> str:
+        """Be known as the SDK, which names itself after its class."""
+        return f"AsyncOpenAI/Python {openai.__version__}"
+
+    def platform_headers(self) -> dict[str, str]:
+        """Name no platform."""
+        return {}
 
 
 def classify(failures: Failures, exc: Exception, *, begun: bool) -> ProviderError:

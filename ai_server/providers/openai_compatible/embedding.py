@@ -56,7 +56,6 @@ class OpenAICompatibleEmbedding(Networked[openai.AsyncOpenAI]):
                 model=self._model,
                 input=list(texts),
                 encoding_format="float",
-                timeout=EMBED_DEADLINE_S,
                 extra_headers={REQUEST_ID_HEADER: permit.reservation_id},
             )
         )

@@ -29,6 +29,7 @@ class OpenAICompatibleGeneration(NetworkGeneration[openai.AsyncOpenAI]):
         )
         self._connection = connection
         self._wire = WIRES[connection.profile.wire]
+        self._url = f"{connection.base_url}{self._wire.path}"
 
     def connect(self) -> openai.AsyncOpenAI:
         """Make the client."""
@@ -50,10 +51,13 @@ class OpenAICompatibleGeneration(NetworkGeneration[openai.AsyncOpenAI]):
         that is two thirds of the processor time of a call, and the reader wants plain data anyway.
         """
         return client.post(
-            self._wire.path,
+            self._url,
             body=self._wire.body(request, self.row, self._connection.profile),
             cast_to=object,
-            options={"headers": {REQUEST_ID_HEADER: permit.reservation_id}, "timeout": request.deadline_s},
+            options={
+                "headers": {REQUEST_ID_HEADER: permit.reservation_id},
+                "idempotency_key": permit.reservation_id,  # not sent; the SDK would make up another
+            },
             stream=request.stream,
             stream_cls=openai.AsyncStream[object],
         )
