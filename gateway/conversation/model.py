@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from typing import Any
 
 STAFF_STREAM: Final = "staff:"
 
@@ -166,6 +167,11 @@ class Visitor:
     def stream_id(self) -> str:
         """The id of this visitor's event stream."""
         return visitor_stream_id(self.id)
+
+
+def fields_of(thing: Any) -> dict[str, Any]:
+    """Write a dataclass with slots as a dict; unlike `asdict`, which costs ten times as much, copy nothing inside."""
+    return {name: getattr(thing, name) for name in thing.__slots__}
 
 
 def visitor_stream_id(visitor_id: str) -> str:

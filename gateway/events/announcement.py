@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
+from gateway.conversation.model import fields_of
 from gateway.storage.contract import NewEvent
 
 if TYPE_CHECKING:
@@ -16,8 +16,17 @@ READ: Final = "read"
 
 def message_created(message: Message, project_id: str) -> NewEvent:
     """Tell that a message is there, whole. The project decides what of it is shown."""
-    data = {"project_id": project_id, **asdict(message)}
-    data["created_at"] = message.created_at.isoformat()
+    server_text, facts, author = message.server_text, message.facts, message.author
+    data = {
+        "project_id": project_id,
+        **fields_of(message),
+        "created_at": message.created_at.isoformat(),
+        "server_text": None if server_text is None else fields_of(server_text),
+        "citations": [fields_of(each) for each in message.citations],
+        "facts": None if facts is None else fields_of(facts),
+        "author": None if author is None else fields_of(author),
+        "attachments": [fields_of(each) for each in message.attachments],
+    }
     return NewEvent(MESSAGE_CREATED, data, conversation_id=message.conversation_id, turn_id=message.turn_id)
 
 

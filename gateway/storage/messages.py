@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
@@ -17,6 +16,7 @@ from gateway.conversation.model import (
     Message,
     Role,
     ServerText,
+    fields_of,
 )
 from gateway.storage.connection import Connection, number, one
 from gateway.storage.tables import messages
@@ -97,10 +97,10 @@ def _row(message: Message) -> Mapping[str, Any]:
         "server_text": None if server_text is None else _text_row(server_text),
         "language": message.language,
         "turn_id": message.turn_id,
-        "citations": [asdict(each) for each in message.citations],
-        "facts": None if message.facts is None else asdict(message.facts),
-        "author": None if message.author is None else asdict(message.author),
-        "attachments": [asdict(each) for each in message.attachments],
+        "citations": [fields_of(each) for each in message.citations],
+        "facts": None if message.facts is None else fields_of(message.facts),
+        "author": None if message.author is None else fields_of(message.author),
+        "attachments": [fields_of(each) for each in message.attachments],
         "created_at": message.created_at,
     }
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gateway.assistant.contract import HistoryMessage, Question
+from gateway.conversation.model import fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def to_plain(question: Question) -> Mapping[str, Any]:
     """Write a question as plain data. An image is not kept: the caller stores it apart."""
-    plain = asdict(question)
+    plain = {**fields_of(question), "history": [fields_of(each) for each in question.history]}
     del plain["image"]
     return plain
 
