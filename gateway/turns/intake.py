@@ -92,7 +92,7 @@ async def take_in(
     now: datetime,
     pending: Clarifications | None = None,
     is_request: bool | None = None,
-) -> TurnRecord:
+) -> tuple[TurnRecord, Message]:
     """Keep the message and its turn. While a ticket is open the turn is over at once: people answer, not the AI. So it
     is where the message only makes us ask again or asks for a person, who is offered; a reply that answers a question
     of ours goes on with what it decided. `streams` are those that the conversation concerns.
@@ -135,7 +135,7 @@ async def take_in(
     await _tell(tx, streams, conversation.project_id, said, replied, turn)
     if silent and desk is not None:
         await desk.heard(tx, conversation, said)
-    return turn
+    return turn, said
 
 
 async def _keep(

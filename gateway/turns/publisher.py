@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from gateway.assistant.contract import Outcome
@@ -29,6 +29,18 @@ PUBLISH_DELAYS_S: Final = (0.0, 0.1, 0.5, 2.0, 5.0, 10.0)
 log = logger(__name__)
 
 
+class _Gone(Exception):
+    """The turn ended before, or another gateway has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A turn that ended, and what was said if anything was."""
+
+    turn: TurnRecord
+    said: Message | None
+
+
 class Publisher:
     """Publishes for one owner of turns; a turn that went to another is left to that one."""
 
@@ -39,18 +51,20 @@ class Publisher:
         self._clock = clock
         self._pending = pending
 
-    async def publish(self, turn: TurnRecord, result: Result) -> Outcome | None:
-        """Publish a result, trying again while the store refuses; tells how the turn ended, None where it did not."""
+    async def publish(self, turn: TurnRecord, result: Result) -> Published | None:
+        """Publish a result, trying again while the store refuses; None where the turn did not end by it."""
         for delay in PUBLISH_DELAYS_S:
             await self._clock.sleep(delay)
             try:
                 return await self._publish_once(turn, result)
+            except _Gone:
+                return None
             except NotReady as exc:
                 log.warning("publish_refused", turn_id=turn.id, reason=exc.message)
         log.error("publish_given_up", turn_id=turn.id)
         return None
 
-    async def _publish_once(self, turn: TurnRecord, result: Result) -> Outcome | None:
+    async def _publish_once(self, turn: TurnRecord, result: Result) -> Published | None:
         now = self._clock.now()
         async with self._store.transaction() as tx:
             conversation = await tx.conversations.hold(turn.conversation_id)
@@ -59,12 +73,10 @@ class Publisher:
             streams = await streams_of(tx, conversation)
             if conversation.escalated:
                 return await self._hand_over(tx, turn, streams)
-            if not await self._still_ours(tx, turn):
-                return None
             result, reply = await self._worded(tx, turn, conversation, result)
             reply = in_the_questions_language(reply, str(turn.question["language_hint"]))
             if not await tx.turns.end(turn.id, self._owner, result.outcome.value, reply.problem, now):
-                raise NotReady("The turn went to another gateway meanwhile.")  # and what was asked back is undone
+                raise _Gone  # and what was asked back is undone
             said = Message(
                 id=turn.ai_message_id,
                 conversation_id=turn.conversation_id,
@@ -88,11 +100,7 @@ class Publisher:
                 told.insert(0, announcement.clarifying(turn))
             for stream_id in streams:
                 await tx.events.append(stream_id, *told)
-        return result.outcome
-
-    async def _still_ours(self, tx: Transaction, turn: TurnRecord) -> bool:
-        current = await tx.turns.get(turn.id)
-        return current is not None and current.outcome is None and current.owner == self._owner
+        return Published(replace(turn, outcome=result.outcome.value, problem=reply.problem, ended_at=now), said)
 
     async def _worded(
         self, tx: Transaction, turn: TurnRecord, conversation: Conversation, result: Result
@@ -112,15 +120,17 @@ class Publisher:
                 return result, clarification(result, asked, count)
             in_vain = replace(result, outcome=Outcome.INSUFFICIENT_CONTEXT)
             return in_vain, compose(in_vain, max(count, REPHRASE_TIMES))
-        offered = await pending.settle(tx, turn.id, passing=passing(result))
         reply = compose(result, count)
+        if turn.question["resolved_intent"] is None:  # it answered no question of ours
+            return result, reply
+        offered = await pending.settle(tx, turn.id, passing=passing(result))
         return result, reply if offered is None else offering(reply, offered)
 
-    async def _hand_over(self, tx: Transaction, turn: TurnRecord, streams: tuple[str, ...]) -> Outcome | None:
+    async def _hand_over(self, tx: Transaction, turn: TurnRecord, streams: tuple[str, ...]) -> Published | None:
         """End a turn in silence: while it ran a ticket was opened, and people have the word."""
-        outcome = Outcome.HANDED_OVER
-        if not await tx.turns.end(turn.id, self._owner, outcome.value, None, self._clock.now()):
+        outcome, now = Outcome.HANDED_OVER.value, self._clock.now()
+        if not await tx.turns.end(turn.id, self._owner, outcome, None, now):
             return None
         for stream_id in streams:
-            await tx.events.append(stream_id, announcement.turn_done(turn, outcome.value, None))
-        return outcome
+            await tx.events.append(stream_id, announcement.turn_done(turn, outcome, None))
+        return Published(replace(turn, outcome=outcome, ended_at=now), None)

@@ -60,7 +60,9 @@ class TurnRun:
         self._assistant = assistant
         self._announcer = announcer
         self._clock = clock
-        self._stop = asyncio.Event()
+        self._listening = asyncio.timeout(None)
+        self._stopping: asyncio.Task[None] | None = None
+        self._is_over = False
         self._hushed = False
         self._text = ""
         self._step = ""
@@ -68,36 +70,39 @@ class TurnRun:
     async def converse(self, *, attached_again: bool) -> Result:
         """Get the turn's result. With `attached_again` the turn was started before, perhaps by another process."""
         self._tell("saving")
-        conversation = asyncio.ensure_future(self._persist(known=attached_again))
-        stopping = asyncio.ensure_future(self._stop.wait())
         try:
-            await asyncio.wait({conversation, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if conversation.done():
-                return conversation.result()
-            return await self._stopped(conversation)
+            async with self._listening:
+                return await self._persist(known=attached_again)
+        except TimeoutError:
+            if not self._listening.expired():
+                raise
+            log.warning("stop_unanswered", turn_id=self.turn.id)
+            return Result(Outcome.STOPPED, self._text, self._question.language_hint)
         finally:
-            for task in (conversation, stopping):
-                task.cancel()
-            await asyncio.gather(conversation, stopping, return_exceptions=True)
+            self._is_over = True
+            if self._stopping is not None:
+                self._stopping.cancel()
 
     def stop(self) -> None:
         """Ask the AI server to stop; what was said so far stays."""
-        self._stop.set()
+        if self._stopping is None and not self._is_over:
+            self._stopping = asyncio.create_task(self._stop(), name=f"stop of turn {self.turn.id}")
 
     def hush(self) -> None:
         """Say no more, and stop: people have the word."""
         self._hushed = True
-        self._stop.set()
+        self.stop()
 
-    async def _stopped(self, conversation: asyncio.Future[Result]) -> Result:
-        """Stop at the AI server and wait for its word; when it cannot be reached, end with what was heard."""
+    async def _stop(self) -> None:
+        """Stop at the AI server, whose last word is the turn's result; where none comes, end with what was heard."""
+        patience_s = STOP_WAIT_S
         try:
             await self._assistant.cancel(self._question.project_id, self._question.idempotency_key)
-            async with asyncio.timeout(STOP_WAIT_S):
-                return await asyncio.shield(conversation)
-        except (PasseurError, TimeoutError) as exc:
-            log.warning("stop_unanswered", turn_id=self.turn.id, reason=str(exc))
-        return Result(Outcome.STOPPED, self._text, self._question.language_hint)
+        except PasseurError as exc:
+            log.warning("stop_refused", turn_id=self.turn.id, reason=exc.message)
+            patience_s = 0.0
+        if not self._is_over:
+            self._listening.reschedule(asyncio.get_running_loop().time() + patience_s)
 
     async def _persist(self, *, known: bool) -> Result:
         heard = known

@@ -19,7 +19,7 @@ from shared.logs import logger
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.assistant.contract import Assistant, Outcome
+    from gateway.assistant.contract import Assistant
     from gateway.conversation.model import Message, Visitor
     from gateway.events.contract import Announcer
     from gateway.identity.projects import Project
@@ -84,7 +84,7 @@ class TurnService:
         self._owner = new_id(clock.now())
         self._publisher = Publisher(store, self._owner, clock, pending)
         self._runs: dict[str, TurnRun] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[str, asyncio.Task[Finished | None]] = {}
         self._taking: set[asyncio.Task[Taken]] = set()
         self._closing = False
 
@@ -123,7 +123,7 @@ class TurnService:
             before = await tx.events.position(visitor.stream_id)
             streams = await streams_of(tx, conversation)
             now = self._clock.now()
-            turn = await take_in(
+            turn, asked = await take_in(
                 tx,
                 self._desk,
                 visitor=visitor,
@@ -141,7 +141,7 @@ class TurnService:
                 if not bound:  # meanwhile, for another conversation
                     raise IdempotencyConflict(OTHER_BODY)
         if turn.outcome is None:
-            self._launch(turn, streams, attached_again=False)
+            self._launch(turn, streams, asked)
         return Taken(turn, f"{before.epoch}.{before.head}")
 
     async def _is_request(self, project: Project, message: NewMessage) -> bool:
@@ -162,6 +162,8 @@ class TurnService:
         while True:
             if task := self._tasks.get(turn_id):
                 await asyncio.wait({task})
+                if not task.cancelled() and (finished := task.result()) is not None:
+                    return finished
             async with self._store.transaction() as tx:
                 turn = await tx.turns.get(turn_id)
                 if turn is None:
@@ -249,32 +251,36 @@ class TurnService:
 
     # ------------------------------------------------------------------ running
 
-    def _launch(self, turn: TurnRecord, streams: tuple[str, ...], *, attached_again: bool) -> None:
+    def _launch(self, turn: TurnRecord, streams: tuple[str, ...], asked: Message | None) -> None:
+        """Run a turn in a task of its own; without what was asked it was started before, perhaps by another process."""
         run = TurnRun(turn, streams, self._assistant, self._announcer, self._clock, self._enclosures)
         self._runs[turn.id] = run
-        task = asyncio.create_task(self._run(run, attached_again=attached_again), name=f"turn {turn.id}")
-        self._tasks[turn.id] = task
+        self._tasks[turn.id] = asyncio.create_task(self._run(run, asked), name=f"turn {turn.id}")
 
-    async def _run(self, run: TurnRun, *, attached_again: bool) -> None:
+    async def _run(self, run: TurnRun, asked: Message | None) -> Finished | None:
+        """Bring a turn to its end; what came of it is told where it is known without reading it again."""
         turn = run.turn
         self._announcer.begin(run.running)
         try:
-            result = await run.converse(attached_again=attached_again)
+            result = await run.converse(attached_again=asked is None)
             self._announcer.flush(run.running)
-            outcome = await self._publisher.publish(turn, result)
-            if outcome is not None:
-                self._ended(turn, outcome)
+            published = await self._publisher.publish(turn, result)
+            if published is None:
+                return None
+            self._ended(published.turn)
+            return None if asked is None else Finished(published.turn, asked, published.said)
         except Exception:  # a turn's own task: its lease runs out and the turn is attached again
             log.exception("turn_broken", turn_id=turn.id)
+            return None
         finally:
             self._announcer.end(run.running)
             del self._runs[turn.id], self._tasks[turn.id]
 
-    def _ended(self, turn: TurnRecord, outcome: Outcome) -> None:
-        seconds = (self._clock.now() - turn.started_at).total_seconds()
-        log.info("turn_done", turn_id=turn.id, conversation_id=turn.conversation_id, outcome=outcome.value)
+    def _ended(self, turn: TurnRecord) -> None:
+        outcome, seconds = str(turn.outcome), (self._clock.now() - turn.started_at).total_seconds()
+        log.info("turn_done", turn_id=turn.id, conversation_id=turn.conversation_id, outcome=outcome)
         for watch in self.watchers:
-            watch(outcome.value, seconds)
+            watch(outcome, seconds)
 
     # ------------------------------------------------------------------ leases
 
@@ -291,4 +297,4 @@ class TurnService:
                 streams[turn.id] = await streams_of(tx, conversation)
         for turn in taken:
             log.info("turn_taken_up", turn_id=turn.id, conversation_id=turn.conversation_id)
-            self._launch(turn, streams[turn.id], attached_again=True)
+            self._launch(turn, streams[turn.id], asked=None)

@@ -122,7 +122,6 @@ class ScriptedAssistant:
         turn = self._turns.get(question.idempotency_key)
         if turn is None:
             turn = self._turns[question.idempotency_key] = _Turn(question)
-            self.started += 1
             self.questions.append(question)
             turn.task = asyncio.create_task(self._play(turn))
         else:
@@ -239,6 +238,7 @@ class ScriptedAssistant:
             raise NotReady("The AI server's connection broke.")
 
     async def _play(self, turn: _Turn) -> None:
+        self.started += 1  # whoever sees it finds the turn at its first `Pause`, and can release it
         for event in self.script(turn.question):
             if isinstance(event, Pause):
                 await (self._gate.wait() if event.seconds is None else asyncio.sleep(event.seconds))
