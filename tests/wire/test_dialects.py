@@ -54,7 +54,8 @@ async def test_a_provider_is_told_the_sdk_and_nothing_of_our_machine(shared: Bun
     await told_by(await shared(OPENAI), request_for(OPENAI))
     sent = {name.lower(): value for name, value in simulator.received[-1].headers.items()}
     assert sent["user-agent"].startswith("AsyncOpenAI/Python ")
-    assert not {f"x-stainless-{name}" for name in ("os", "arch", "runtime", "runtime-version", "read-timeout")} & set(sent)
+    ours = {f"x-stainless-{name}" for name in ("os", "arch", "runtime", "runtime-version", "read-timeout")}
+    assert ours.isdisjoint(sent)
 
 
 @pytest.mark.parametrize(
