@@ -637,6 +637,7 @@ BEHAVIOURS = (
         "No key comes out of any path",
         "P34, S J5",
         "wire/test_secrets.py::test_no_key_comes_out_of_any_path",
+        "e2e/test_installation.py::test_a_secret_that_is_told_or_kept_is_found",
     ),
     # ---------------------------------------------------------------- the operator's side
     _b(

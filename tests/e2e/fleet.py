@@ -16,7 +16,7 @@ from pathlib import Path
 import aiohttp
 
 from tests import services
-from tests.e2e.installation import READY_WITHIN_S, ROOT, Installation, free_port, until
+from tests.e2e.installation import READY_WITHIN_S, ROOT, Installation, free_port, until, with_mistral
 from tests.simulator.script import Script
 from tests.simulator.server import Simulator
 from tests.sse_parser import Event, SseParser
@@ -151,8 +151,7 @@ async def fleet(
             {
                 "PASSEUR_GATEWAY_DATABASE_URL": database.database(),
                 "PASSEUR_GATEWAY_REDIS_URL": redis.url,
-                "PASSEUR_AI_MISTRAL_API_KEY": "key",
-                "PASSEUR_AI_MISTRAL_BASE_URL": f"{simulator.url}/mistral",
+                **with_mistral(simulator.url),
             },
         )
         (folder / "run").mkdir(parents=True)

@@ -16,10 +16,16 @@ from pathlib import Path
 
 import aiohttp
 
+from tests.canary import forms_of, told
+
 ROOT = Path(__file__).resolve().parents[2]
 READY_WITHIN_S = 150
 STOP_WITHIN_S = 60
 POLL_S = 0.1
+TOKEN_FILES = "*.token"
+SECRET_SETTINGS = ("_KEY", "_TOKEN", "_PASSWORD")
+MISTRAL_KEY = "canary-7f3b9c1e4a8d55e0"
+"""What the simulated provider is called with, and nothing may tell."""
 
 
 def free_port() -> int:
@@ -35,6 +41,8 @@ class Installation:
 
     folder: Path
     settings: dict[str, str] = field(default_factory=dict)
+    secrets: set[str] = field(default_factory=set)
+    """What visitors were given, and must be nowhere here; token files and settings are known."""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     ai_port: int = field(default_factory=free_port)
     gateway_port: int = field(default_factory=free_port)
@@ -140,6 +148,29 @@ class Installation:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        assert self.leaks() == {}
+
+    def leaks(self) -> dict[str, list[str]]:
+        """Look for each secret in each log and in all that is kept, token files left out (P34)."""
+        tokens = set(self.data.rglob(TOKEN_FILES))
+        given = {value for name, value in self.settings.items() if name.endswith(SECRET_SETTINGS)}
+        known = self.secrets | given | {each.read_text(encoding="ascii").strip() for each in tokens}
+        forms = [form for secret in known for form in forms_of(secret)]
+        kept = [each for each in self.data.rglob("*") if each.is_file() and each not in tokens]
+        looked = {
+            str(path): told(forms, path.read_bytes().decode("latin-1")) for path in [*self.folder.glob("*.log"), *kept]
+        }
+        return {path: found for path, found in looked.items() if found}
+
+
+def with_mistral(simulator_url: str) -> dict[str, str]:
+    """Give the settings that call the simulated Mistral, with all logging that there is."""
+    return {
+        "PASSEUR_AI_MISTRAL_API_KEY": MISTRAL_KEY,
+        "PASSEUR_AI_MISTRAL_BASE_URL": f"{simulator_url}/mistral",
+        "PASSEUR_AI_LOG_LEVEL": "DEBUG",
+        "PASSEUR_GATEWAY_LOG_LEVEL": "DEBUG",
+    }
 
 
 async def until(condition: Callable[[], object], within_s: float = 30.0) -> None:
@@ -201,6 +232,7 @@ class Visitor:
         async with http.post(f"{installation.url}/v1/sessions", json={"public_key": "pk_demo"}) as response:
             assert response.status == 201, await response.text()
             token = (await response.json())["token"]
+        installation.secrets.add(token)
         visitor = cls(installation, http, token, "")
         visitor.conversation = (await visitor.call("POST", "/v1/conversations", {}))["id"]
         return visitor

@@ -14,7 +14,7 @@ from contextlib import suppress
 import aiohttp
 import pytest
 
-from tests.e2e.installation import Installation, Visitor, installed, until
+from tests.e2e.installation import Installation, Visitor, installed, until, with_mistral
 from tests.simulator.script import Script
 from tests.simulator.server import Simulator
 
@@ -40,7 +40,7 @@ async def simulator():
 
 @pytest.fixture
 async def walk(tmp_path, simulator, prepared):
-    settings = {"PASSEUR_AI_MISTRAL_API_KEY": "key", "PASSEUR_AI_MISTRAL_BASE_URL": f"{simulator.url}/mistral"}
+    settings = with_mistral(simulator.url)
     async with installed(tmp_path, prepared, settings, with_model) as (installation, http):
         yield installation, http, await Visitor.arrive(installation, http)
 

@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.conftest import WAIT_MS, ask, said
-from tests.e2e.installation import installed
+from tests.e2e.installation import installed, with_mistral
 from tests.simulator.server import Simulator
 
 pytestmark = [pytest.mark.service("chromium"), pytest.mark.asyncio(loop_scope="session")]
@@ -74,7 +74,7 @@ async def simulator():
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def house(tmp_path_factory, simulator, prepared):
     """The demo project as it ships, with a second assistant that a simulated model writes for."""
-    settings = {"PASSEUR_AI_MISTRAL_API_KEY": "key", "PASSEUR_AI_MISTRAL_BASE_URL": f"{simulator.url}/mistral"}
+    settings = with_mistral(simulator.url)
     added = """
 [assistants.vision]
 mode = "documents"
