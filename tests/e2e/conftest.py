@@ -16,11 +16,12 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright, expect
 
+from gateway.identity import passwords
 from gateway.identity.projects import Project
 from gateway.web.services import LimitSettings, Services
 from tests.e2e.installation import prepare_data
 from tests.fakes.assistant import ScriptedAssistant
-from tests.fakes.gateway import DEMO, PASSAGES, demo_script, open_services, serving
+from tests.fakes.gateway import DEMO, PASSAGES, demo_script, migrate, open_services, serving
 
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
@@ -128,14 +129,27 @@ def projects() -> tuple[Project, ...]:
     return (DEMO,)
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an empty store in it, only to be copied."""
+    folder = tmp_path_factory.mktemp("migrated")
+    await migrate(folder)
+    return folder
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def stage(browser: Browser, tmp_path: Path, projects: tuple[Project, ...]) -> AsyncIterator[Stage]:
+async def stage(
+    browser: Browser, tmp_path: Path, migrated: Path, projects: tuple[Project, ...], monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Stage]:
+    # What a password costs is tested in tests/unit/support, and paid in test_files.py.
+    monkeypatch.setattr(passwords, "COST", 2**4)
     expect.set_options(timeout=WAIT_MS)
     assistant = ScriptedAssistant(demo_script, PASSAGES)
     bucket = replace(LimitSettings().messages, burst=1000, per_minute=1000)
     opened = AsyncExitStack()
+    folder = Path(shutil.copytree(migrated, tmp_path / "gateway"))
     services = await opened.enter_async_context(
-        open_services(tmp_path, assistant, limits=replace(LimitSettings(), messages=bucket), projects=projects)
+        open_services(folder, assistant, limits=replace(LimitSettings(), messages=bucket), projects=projects)
     )
     url = await opened.enter_async_context(serving(services))
     playing = Stage(url, browser, assistant, services)

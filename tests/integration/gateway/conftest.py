@@ -10,15 +10,11 @@ from dataclasses import replace
 import aiohttp
 import pytest
 
-from gateway.events.hub import Hub
 from gateway.identity.limits import Rate
-from gateway.identity.projects import Projects, PublicKey
-from gateway.storage.sqlite import open_sqlite
-from gateway.web.frames import HttpEncoder
+from gateway.identity.projects import PublicKey
 from gateway.web.services import LimitSettings
-from shared.clock import SystemClock
 from tests.fakes.assistant import ScriptedAssistant
-from tests.fakes.gateway import DEMO, open_services, serving
+from tests.fakes.gateway import DEMO, migrate, open_services, serving
 from tests.integration.gateway.client import Browser, Documented
 
 GENEROUS = LimitSettings(requests=Rate(100_000, 100_000), sessions=Rate(10_000, 10_000), messages=Rate(10_000, 10_000))
@@ -51,11 +47,7 @@ def limits():
 def migrated(tmp_path_factory):
     """A folder with an empty store in it, migrated once for all tests."""
     folder = tmp_path_factory.mktemp("migrated")
-
-    async def migrate():
-        await (await open_sqlite(folder, SystemClock(), Hub(HttpEncoder(Projects(())), SystemClock()))).close()
-
-    asyncio.run(migrate())
+    asyncio.run(migrate(folder))
     return folder
 
 
