@@ -50,6 +50,15 @@ async def test_the_cap_goes_under_the_name_that_the_provider_reads(
     assert simulator.received[-1].body[name] == 200
 
 
+@pytest.mark.parametrize(("subject", "kept"), [(OPENAI, True), (OLLAMA, False), (COMPATIBLE, False)])
+async def test_ones_own_server_is_asked_over_a_connection_of_its_own(
+    subject: Subject, kept, shared: Bundles, simulator: Simulator
+) -> None:
+    """llama.cpp's server closes a kept connection after each stream without saying so."""
+    await told_by(await shared(subject), request_for(subject))
+    assert (simulator.received[-1].headers.get("Connection") != "close") is kept
+
+
 async def test_a_provider_is_told_the_sdk_and_nothing_of_our_machine(shared: Bundles, simulator: Simulator) -> None:
     await told_by(await shared(OPENAI), request_for(OPENAI))
     sent = {name.lower(): value for name, value in simulator.received[-1].headers.items()}
