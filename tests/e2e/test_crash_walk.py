@@ -13,11 +13,15 @@ from contextlib import suppress
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from tests.e2e.installation import Installation, Visitor, installed, until, with_mistral
 from tests.simulator.script import Script
 from tests.simulator.server import Simulator
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+MODULES = ("ai_server", "gateway")
 PIECES = tuple(f"piece {number} " for number in range(60))
 SLOW = Script(chunks=PIECES, pace_s=0.1)
 QUESTION = "What is economy mode?"
@@ -30,8 +34,8 @@ def with_model(text: str) -> str:
     return text.replace(embedded, '[{ provider = "mistral", model = "mistral-small-2603" }]')
 
 
-@pytest.fixture
-async def simulator():
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def provider():
     running = Simulator()
     await running.start()
     yield running
@@ -39,10 +43,29 @@ async def simulator():
 
 
 @pytest.fixture
-async def walk(tmp_path, simulator, prepared):
-    settings = with_mistral(simulator.url)
-    async with installed(tmp_path, prepared, settings, with_model) as (installation, http):
-        yield installation, http, await Visitor.arrive(installation, http)
+def simulator(provider):
+    """The provider, with nothing on its invoice."""
+    provider.reset()
+    return provider
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(tmp_path_factory, provider, prepared):
+    """One installation for all walks, since each takes seconds to start."""
+    folder = tmp_path_factory.mktemp("crash")
+    async with installed(folder, prepared, with_mistral(provider.url), with_model) as both:
+        yield both
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def walk(house):
+    """A new visitor of it; what an earlier walk left dead is started again."""
+    installation, http = house
+    for name in MODULES:
+        if name not in installation.processes:
+            installation.start(name)
+    await installation.wait_ready(http)
+    return installation, http, await Visitor.arrive(installation, http)
 
 
 async def begin_turn(visitor: Visitor) -> asyncio.Task[None]:

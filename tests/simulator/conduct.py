@@ -11,6 +11,8 @@ from tests.simulator.plan import Frame
 from tests.simulator.script import STAMP, Script
 
 STALL_LIMIT_S = 600.0
+LOOK_EVERY_S = 0.1
+"""How soon a stalled answer sees that its reader has gone; hundreds may stall at once."""
 
 
 class Broken(Exception):
@@ -74,7 +76,7 @@ async def _stall(request: web.Request) -> None:
     while loop.time() < ends:
         if request.transport is None or request.transport.is_closing():
             raise Broken
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(LOOK_EVERY_S)
     raise Broken
 
 
