@@ -7,6 +7,7 @@ import json
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -21,6 +22,7 @@ NAMELESS: Final = "Passeur"
 MARK_DATA: Final = '<meta name="passeur-project" content="" />'
 MARKS_NAME: Final = (f"<title>{NAMELESS}</title>", f'<h1 class="wordmark">{NAMELESS}</h1>')
 """What the chat page has in the places where the project's facts and name go."""
+MANIFEST: Final = "static/chat/manifest.webmanifest"
 KEY_SHOWN: Final = 64
 FOUND: Final = 302
 PAGE_POLICY: Final = (
@@ -55,6 +57,19 @@ async def root(request: web.Request) -> web.StreamResponse:
 async def chat(request: web.Request) -> web.StreamResponse:
     """Serve the chat page of the project whose public key the address names."""
     return chat_page(request)
+
+
+async def manifest(request: web.Request) -> web.StreamResponse:
+    """Describe the chat page as an app: with a project's key in the address, that project's own."""
+    services = request.app[SERVICES]
+    found = services.projects.by_public_key(request.query.get("key", ""))
+    told = json.loads((services.static / MANIFEST.removeprefix("static/")).read_text(encoding="utf-8"))
+    if found is not None:
+        project, key = found
+        page = f"../../chat?key={quote(key.key, safe='')}"
+        told |= {"id": f"chat?key={key.key}", "name": project.name, "short_name": project.name, "start_url": page}
+    headers = {"Cache-Control": "no-cache", "Cross-Origin-Resource-Policy": "same-origin"}
+    return web.json_response(told, headers=headers, content_type=SERVED[".webmanifest"])
 
 
 async def inbox(request: web.Request) -> web.StreamResponse:
@@ -107,6 +122,8 @@ def chat_page(request: web.Request) -> web.Response:
     text = text.replace(MARK_DATA, MARK_DATA.replace('""', f'"{html.escape(json.dumps(known))}"'))
     for mark in MARKS_NAME:
         text = text.replace(mark, mark.replace(NAMELESS, name))
+    if asked and found is not None:
+        text = text.replace(MANIFEST, f"{MANIFEST}?key={quote(found[1].key, safe='')}")
     listed = found[1].allowed_origins if asked and found is not None else _listed(services)
     headers = {"Cache-Control": "no-cache", "Content-Security-Policy": page_policy(listed)}
     headers["Cross-Origin-Resource-Policy"] = "same-origin"

@@ -59,4 +59,5 @@ def add_routes(app: web.Application) -> None:
     app.router.add_get("/chat", pages.chat)
     app.router.add_get("/inbox", pages.inbox)
     app.router.add_get("/status", pages.status)
+    app.router.add_get(f"/{pages.MANIFEST}", pages.manifest)
     app.router.add_get("/static/{path:.+}", pages.static)
