@@ -389,6 +389,13 @@ BEHAVIOURS = (
         "D3",
         "unit/knowledge/test_ranking.py::test_it_is_insufficient_only_when_both_signals_fail",
     ),
+    _b(
+        "slips",
+        "A misspelt word of a question stands for the one in the documents; a number never stands for another",
+        "O",
+        "unit/knowledge/test_lexical.py::test_a_word_with_a_slip_stands_for_the_one_that_was_meant_and_counts_less",
+        "unit/knowledge/test_lexical.py::test_what_is_probably_another_word_stands_for_nothing",
+    ),
     # ---------------------------------------------------------------- the gateway
     _b(
         "rephrase-then-person",

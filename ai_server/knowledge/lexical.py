@@ -28,6 +28,14 @@ _K1: Final = 0.9
 _B: Final = 0.4
 QUESTION_TERMS: Final = 64
 """Most different terms of a question that are looked up; the rest of a very long one is left out."""
+NEAR_FROM: Final = 5
+"""Letters that a term has at least for which a near one is looked up; shorter ones have too many neighbours."""
+NEAR_SHARE: Final = 0.7
+"""What a near term counts beside the term itself (decision 0088)."""
+NEAR_TERMS: Final = 8
+"""Most terms of a question that no passage holds for which near ones are looked up: some 0.2 ms each."""
+_NEAR_KEPT: Final = 1_024
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _ALGORITHMS: Final = {
     "fr": "french",
     "en": "english",
@@ -106,6 +114,7 @@ class LexicalIndex:
         damped = _K1 * (1 - _B + _B * lengths[rows] / max(lengths.mean() if len(lengths) else 0.0, 1e-9))
         weights = np.repeat(self._rarities, np.diff(self._starts)) * often / (often + damped)
         self._data = weights.astype(np.float32)
+        self._near = lru_cache(maxsize=_NEAR_KEPT)(self._nearest)
 
     def rarity(self, term: str) -> float:
         """Tell a term's inverse document frequency; a term that no passage holds is the rarest."""
@@ -115,40 +124,77 @@ class LexicalIndex:
     def match(self, question: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Score every passage against the question's terms.
 
+        A term that no passage holds stands for the one it was probably meant to be, at `NEAR_SHARE` of its weight.
+
         Returns:
             Two (n,) float32 arrays from 0 to 1: the BM25 share, and the share of the question's rarity that the
             passage covers, each different term once.
         """
         shares = np.zeros(self._count, dtype=np.float32)
         covered = np.zeros(self._count, dtype=np.float32)
-        different = list(dict.fromkeys(question))[:QUESTION_TERMS]
-        total = sum(self.rarity(term) for term in different)
-        for term in different:
-            place = self._place(term)
-            if place is None:
-                continue
+        found, total = self._found(question)
+        for place, part in found:
             start, stop = self._starts[place], self._starts[place + 1]
             rows = self._rows[start:stop]
-            shares[rows] += self._data[start:stop]
-            covered[rows] += self._rarities[place]
+            shares[rows] += part * self._data[start:stop]
+            covered[rows] += part * self._rarities[place]
         if total > 0:
             shares /= total
             covered /= total
         return shares, covered
 
     def weights(self, question: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Give the numbers of a question's terms that some passage had, ascending, and the share of rarity of each."""
-        different = list(dict.fromkeys(question))[:QUESTION_TERMS]
-        total = sum(self.rarity(term) for term in different)
-        found = sorted((_numbers[term], self.rarity(term) / total) for term in different if term in _numbers)
-        numbers, shares = zip(*found, strict=True) if found else ((), ())
-        return np.array(numbers, np.int32), np.array(shares, np.float32)
+        """Give the numbers of the terms that `match` finds, ascending, and the share of rarity of each."""
+        found, total = self._found(question)
+        parts: dict[int, float] = {}
+        for place, part in found:
+            number = int(self._terms[place])
+            parts[number] = parts.get(number, 0.0) + part * float(self._rarities[place]) / total
+        numbers = sorted(parts)
+        return np.array(numbers, np.int32), np.array([parts[number] for number in numbers], np.float32)
+
+    def _found(self, question: Sequence[str]) -> tuple[list[tuple[int, float]], float]:
+        """Look the question's terms up: places of those held or near, with what each counts; and all its rarity."""
+        found: list[tuple[int, float]] = []
+        total = 0.0
+        unheard = 0
+        for term in list(dict.fromkeys(question))[:QUESTION_TERMS]:
+            place, part = self._place(term), 1.0
+            if place is None and unheard < NEAR_TERMS:
+                unheard += 1
+                place, part = self._near(term), NEAR_SHARE
+            total += self._rarest if place is None else float(self._rarities[place])
+            if place is not None:
+                found.append((place, part))
+        return found, total
+
+    def _nearest(self, term: str) -> int | None:
+        """Find the term that most passages hold among those one slip away, which never changes the first letter.
+
+        A slip leaves out, doubles, swaps or mistakes a letter. Numbers have no neighbours: another number is another.
+        """
+        if len(term) < NEAR_FROM or not term.isalpha():
+            return None
+        known = sorted(each for each in _slips(term) if each in _numbers)
+        places = [place for each in known if (place := self._place(each)) is not None]
+        return max(places, key=lambda place: self._starts[place + 1] - self._starts[place], default=None)
 
     def _place(self, term: str) -> int | None:
         """Find a term among those that some passage holds."""
-        number = _numbers.get(term, -1)
+        number = _numbers.get(term)
+        if number is None:
+            return None
         place = int(np.searchsorted(self._terms, number))
         return place if place < len(self._terms) and self._terms[place] == number else None
+
+
+def _slips(term: str) -> set[str]:
+    """Write a term with one letter behind the first too few, too many, another, or swapped with the next."""
+    cuts = [(term[:place], term[place:]) for place in range(1, len(term) + 1)]
+    short = {before + after[1:] for before, after in cuts}
+    swapped = {before + after[1::-1] + after[2:] for before, after in cuts}
+    wrong = {before + letter + after[1:] for before, after in cuts for letter in _LETTERS}
+    return short | swapped | wrong | {before + letter + after for before, after in cuts for letter in _LETTERS}
 
 
 def _rarities(holders: NDArray[np.int64] | NDArray[np.float64], count: int) -> NDArray[np.float64]:

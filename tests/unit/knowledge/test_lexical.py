@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ai_server.knowledge import language
-from ai_server.knowledge.lexical import LexicalIndex, numbered, terms
+from ai_server.knowledge.lexical import NEAR_SHARE, NEAR_TERMS, LexicalIndex, numbered, terms
 
 
 def index_of(*documents: list[str]) -> LexicalIndex:
@@ -68,6 +68,50 @@ def test_a_word_that_no_passage_holds_weighs_as_the_rarest():
     index = index_of(["a"], ["b"])
     _, covered = index.match(["a", "unheard"])
     assert covered[0] < 0.5
+
+
+@pytest.mark.parametrize("slip", ["remboursment", "rembourssement", "rembousrement", "rembourzement", "remboursemen"])
+def test_a_word_with_a_slip_stands_for_the_one_that_was_meant_and_counts_less(slip):
+    index = index_of(["remboursement", "delai"], ["delai"], ["guichet"])
+    meant, covered = index.match(["remboursement", "guichet"])
+    shares, less_covered = index.match([slip, "guichet"])
+    assert shares == pytest.approx(meant * [NEAR_SHARE, 1, 1])
+    assert less_covered == pytest.approx(covered * [NEAR_SHARE, 1, 1])
+    assert index.weights([slip])[0].tolist() == index.weights(["remboursement"])[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("asked", "held", "why"),
+    [
+        ("2026", "2025", "another number is another"),
+        ("rfc9457", "rfc9458", "so is one in a name"),
+        ("cour", "court", "short words have too many neighbours"),
+        ("facture", "lecture", "two letters differ"),
+        ("facture", "racture", "nobody mistakes the first letter"),
+        ("index1", "index", "a number was added"),
+    ],
+)
+def test_what_is_probably_another_word_stands_for_nothing(asked, held, why):
+    shares, covered = index_of([held], ["other"]).match([asked])
+    assert (shares.tolist(), covered.tolist()) == ([0, 0], [0, 0]), why
+
+
+def test_a_word_that_is_held_is_taken_as_it_is_and_else_the_commonest_near_one():
+    index = index_of(["invoice"], ["invoices"], ["invoicez"], ["invoicez"])
+    assert np.flatnonzero(index.match(["invoice"])[0]).tolist() == [0]
+    assert np.flatnonzero(index.match(["invoicee"])[0]).tolist() == [2, 3]
+
+
+def test_words_of_another_index_in_the_same_process_are_not_near():
+    index_of(["harbour"])
+    assert not index_of(["garden"]).match(["harbuor"])[0].any()
+
+
+def test_of_a_question_of_nothing_but_slips_only_the_first_are_looked_up():
+    words = [f"number{letter}{letter}{letter}" for letter in "abcdefghijkl"]
+    index = index_of(*([word] for word in words))
+    _, covered = index.match([word[:-1] for word in words])
+    assert np.count_nonzero(covered) == NEAR_TERMS < len(words)
 
 
 def test_nothing_indexed_or_nothing_asked_scores_nothing():
