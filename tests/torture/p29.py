@@ -78,6 +78,7 @@ class Churn:
         self.changed = 0
         self._desk, self._dice, self._counts = desk, dice, counts
         self._files: dict[str, str] = {}
+        self._written: dict[str, str] = {}
         self._sent: dict[str, str] = {}
         self._taken: dict[str, str] = {}
         self._deleted: list[str] = []
@@ -112,7 +113,9 @@ class Churn:
             if file.name not in self._files:
                 file.unlink()
         for path, text in self._files.items():
-            self._desk.write(path, text)
+            if self._written.get(path) != text:
+                self._desk.write(path, text)
+        self._written = dict(self._files)
         await self._desk.sync()
         held = {entry.path: entry for entry in await self._desk.service.documents("demo", "sent", 1_000, "")}
         gone = [path for path in held if path not in self._sent]
