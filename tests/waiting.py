@@ -9,8 +9,8 @@ WAIT_S = 60.0
 POLL_S = 0.01
 
 
-async def eventually(condition: Callable[[], Any], within_s: float = WAIT_S) -> Any:
-    """Wait until `condition` (plain or awaitable) is true, and return what it was."""
+async def eventually(condition: Callable[[], Any], within_s: float = WAIT_S, *, every_s: float = POLL_S) -> Any:
+    """Wait until `condition` (plain or awaitable) is true, and return what it was; ask seldom where asking costs."""
     async with asyncio.timeout(within_s):
         while True:
             value = condition()
@@ -18,4 +18,4 @@ async def eventually(condition: Callable[[], Any], within_s: float = WAIT_S) -> 
                 value = await value
             if value:
                 return value
-            await asyncio.sleep(POLL_S)  # what is waited for happens behind a socket, without an event to wait on
+            await asyncio.sleep(every_s)  # what is waited for happens behind a socket, without an event to wait on

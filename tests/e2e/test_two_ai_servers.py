@@ -37,6 +37,8 @@ FILES = 160
 CHANGES = 3
 FOLLOWS_WITHIN_S = 5.0
 TAKES_OVER_WITHIN_S = LEASE_SECONDS + 60
+ASKED_EVERY_S = 0.5
+"""How often a server is asked for what takes it many seconds."""
 WORDS = ("parcel", "refund", "garden", "invoice", "window", "letter", "bridge", "candle", "market", "signal", "harbour")
 VALUES = {"scope": common_pb2.Values(values=["docs"]), "audience": common_pb2.Values(values=["public"])}
 
@@ -99,7 +101,7 @@ async def pair(tmp_path):
         settings = {"PASSEUR_AI_STATE_URL": database.database(), "PASSEUR_AI_CHROMA_URL": chroma.url}
         servers = [await started(stack, tmp_path / name, settings) for name in ("first", "second")]
         for server in servers:
-            await eventually(server.is_ready, READY_WITHIN_S)
+            await eventually(server.is_ready, READY_WITHIN_S, every_s=ASKED_EVERY_S)
         yield servers
 
 
@@ -131,7 +133,7 @@ async def test_the_other_server_follows_a_change_and_takes_over_from_one_killed_
     for number in range(FILES):
         write(root, f"b{number}")
     indexed = await killed_in_a_sync(first, second, root)
-    summary = await eventually(lambda: second.synced_or_refused(root), TAKES_OVER_WITHIN_S)
+    summary = await eventually(lambda: second.synced_or_refused(root), TAKES_OVER_WITHIN_S, every_s=ASKED_EVERY_S)
     assert summary.indexed_count + summary.unchanged_count == FILES + CHANGES - 1
     assert summary.chunks_reused_count >= indexed, "what was embedded is not embedded again"
     request = documents_pb2.DocumentsServiceAuditRequest(project_id="demo")
