@@ -38,8 +38,10 @@ class TurnMetrics:
         self._running.dec()
         self._turns(record.operation, result.outcome.value).inc()
         self._seconds(record.operation).observe(seconds)
-        self._economy.inc(result.economy)
-        self._dropped.inc(record.dropped_markers)
+        if result.economy:
+            self._economy.inc()
+        if record.dropped_markers:
+            self._dropped.inc(record.dropped_markers)
 
 
 class CallMetrics:

@@ -116,6 +116,8 @@ class CatalogPricing:
                 for start, end, table in zip(starts, ends, tables, strict=True)
                 if max(start, totals.start) < min(end, totals.stop)
             ] or [tables[0]]
+        if not self._row.periods:
+            return [self._row.prices]
         marks = {first, last, *(mark for mark in _hours_between(first, last))}
         return [self._at(mark) for mark in sorted(marks)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import openai
 
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from ai_server.providers.calls import Reader
     from ai_server.providers.contract import GenerationRequest
     from ai_server.providers.openai_compatible.client import Connection
+
+SAID_AGAIN: Final[openai.RequestOptions] = {
+    "max_retries": 0,
+    "timeout": None,
+    "security": {"bearer_auth": True},
+}
+"""What the client would do anyway. It makes a deep copy of each default that a request leaves out."""
 
 
 class OpenAICompatibleGeneration(NetworkGeneration[openai.AsyncOpenAI]):
@@ -55,6 +62,7 @@ class OpenAICompatibleGeneration(NetworkGeneration[openai.AsyncOpenAI]):
             body=self._wire.body(request, self.row, self._connection.profile),
             cast_to=object,
             options={
+                **SAID_AGAIN,
                 "headers": {REQUEST_ID_HEADER: permit.reservation_id},
                 "idempotency_key": permit.reservation_id,  # not sent; the SDK would make up another
             },
