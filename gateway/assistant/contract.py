@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
     from datetime import datetime
 
 
@@ -164,7 +164,7 @@ class Readiness:
 class Assistant(Protocol):
     """The AI server as the gateway sees it."""
 
-    def answer(self, question: Question) -> AsyncIterator[TurnEvent]:
+    def answer(self, question: Question) -> AsyncGenerator[TurnEvent, None]:
         """Run or re-attach to a turn; exactly one `Result` comes last.
 
         Raises:

@@ -36,7 +36,7 @@ from shared.pb.passeur.v1 import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from gateway.assistant.contract import HistoryMessage, Question, TurnEvent
 
@@ -83,12 +83,12 @@ class GrpcAssistant:
         self._documents = documents_pb2_grpc.DocumentsServiceStub(self._channel)
         self._readiness = readiness_pb2_grpc.ReadinessServiceStub(self._channel)
 
-    async def answer(self, question: Question) -> AsyncIterator[TurnEvent]:
+    async def answer(self, question: Question) -> AsyncGenerator[TurnEvent, None]:
         """Run or re-attach to a turn; see `gateway.assistant.contract.Assistant`."""
         request = assistant_pb2.StreamAnswerRequest(input=_input(question))
         call = self._assistant.StreamAnswer(request, metadata=self._metadata(), timeout=TURN_TIMEOUT_S)
         try:
-            async for response in call:
+            while (response := await call.read()) is not grpc.aio.EOF:  # pyright: ignore[reportAttributeAccessIssue]
                 yield _event(response)
         except grpc.aio.AioRpcError as exc:
             raise from_rpc(exc) from exc

@@ -19,6 +19,9 @@ THIS, CARRIER = messages.alias("this"), messages.alias("carrier")
 OF_MESSAGE: Final = (
     sa.select(attachments).where(attachments.c.message_id == sa.bindparam("of_message")).order_by(attachments.c.id)
 )
+ANY_IN: Final = (
+    sa.select(attachments.c.id).where(attachments.c.conversation_id == sa.bindparam("of_conversation")).limit(1)
+)
 DOCUMENTS_UP_TO: Final = (
     sa.select(attachments)
     .join(CARRIER, CARRIER.c.id == attachments.c.message_id)
@@ -73,6 +76,10 @@ class Attachments:
         statement = sa.update(attachments).where(mine, free)
         values = {"conversation_id": conversation_id, "message_id": message_id}
         return await self._connection.run(statement.values(**values)) == 1
+
+    async def any_in(self, conversation_id: str) -> bool:
+        """Tell whether a message of a conversation ever carried one."""
+        return await one(self._connection, ANY_IN, {"of_conversation": conversation_id}) is not None
 
     async def of_message(self, message_id: str) -> Sequence[Attachment]:
         """Read what a message carries."""

@@ -36,6 +36,7 @@ from shared.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
     from typing import TypeVar
 
@@ -109,10 +110,12 @@ class SqliteConnection:
 
     def aside(self, work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
         """Run `work` in the thread; it finishes there even when the caller is cancelled."""
-        done = asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
-        # Without the shield a cancelled caller would take a statement back that still waits for the thread.
-        done.add_done_callback(lambda future: future.cancelled() or future.exception())
-        return asyncio.shield(done)
+        loop = asyncio.get_running_loop()
+        # `run_in_executor` would take back what still waits for the thread when the caller is cancelled.
+        done: asyncio.Future[T] = loop.create_future()
+        submitted = self._thread.submit(work, *arguments)
+        submitted.add_done_callback(lambda ended: loop.call_soon_threadsafe(_settle, done, ended))
+        return done
 
     def _begin(self) -> None:
         if not self._driver.in_transaction:
@@ -193,6 +196,16 @@ class SqliteStore:
             await ended(rolling_back)
         except sqlite3.OperationalError as exc:
             log.warning("rollback_refused", reason=str(exc))
+
+
+def _settle(done: asyncio.Future[T], work: Future[T]) -> None:
+    """Tell what came of work in the thread to whoever still waits for it."""
+    if done.done():
+        return
+    if fault := work.exception():
+        done.set_exception(fault)
+    else:
+        done.set_result(work.result())
 
 
 @contextmanager

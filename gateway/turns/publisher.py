@@ -54,7 +54,8 @@ class Publisher:
     async def publish(self, turn: TurnRecord, result: Result) -> Published | None:
         """Publish a result, trying again while the store refuses; None where the turn did not end by it."""
         for delay in PUBLISH_DELAYS_S:
-            await self._clock.sleep(delay)
+            if delay:
+                await self._clock.sleep(delay)
             try:
                 return await self._publish_once(turn, result)
             except _Gone:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
 from gateway.assistant.contract import Delta, Outcome, Result, Step
@@ -107,7 +108,8 @@ class TurnRun:
     async def _persist(self, *, known: bool) -> Result:
         heard = known
         for delay in (0.0, *REATTACH_DELAYS_S):
-            await self._clock.sleep(delay)
+            if delay:
+                await self._clock.sleep(delay)
             try:
                 if heard and not await self._assistant.knows(self._question.project_id, self.turn.id):
                     return Result(Outcome.INTERRUPTED, self._text, self._question.language_hint)
@@ -125,16 +127,17 @@ class TurnRun:
         if self._enclosures is not None and not self._enclosed:
             self._question = await self._enclosures.enclose(self.turn, self._question)
             self._enclosed = True
-        async for event in self._assistant.answer(self._question):
-            match event:
-                case Result():
-                    return event
-                case Delta(start=start, text=text):
-                    self._text = self._text[:start] + text
-                    if not self._hushed:
-                        self._announcer.delta(self.running, start, text)
-                case Step(kind=kind, detail=detail):
-                    self._tell(STEPS.get(kind, "api_call"), detail)
+        async with aclosing(self._assistant.answer(self._question)) as events:
+            async for event in events:
+                match event:
+                    case Result():
+                        return event
+                    case Delta(start=start, text=text):
+                        self._text = self._text[:start] + text
+                        if not self._hushed:
+                            self._announcer.delta(self.running, start, text)
+                    case Step(kind=kind, detail=detail):
+                        self._tell(STEPS.get(kind, "api_call"), detail)
         raise NotReady("The AI server ended the turn without a result.")
 
     def _tell(self, step: str, detail: str = "") -> None:

@@ -140,8 +140,9 @@ class TurnService:
                 bound = await tx.keys.add(visitor.id, message.key, KeyRecord(message.digest(), turn.id), now)
                 if not bound:  # meanwhile, for another conversation
                     raise IdempotencyConflict(OTHER_BODY)
+            has_files = await tx.attachments.any_in(conversation.id)
         if turn.outcome is None:
-            self._launch(turn, streams, asked)
+            self._launch(turn, streams, asked, has_files=has_files)
         return Taken(turn, f"{before.epoch}.{before.head}")
 
     async def _is_request(self, project: Project, message: NewMessage) -> bool:
@@ -251,9 +252,12 @@ class TurnService:
 
     # ------------------------------------------------------------------ running
 
-    def _launch(self, turn: TurnRecord, streams: tuple[str, ...], asked: Message | None) -> None:
+    def _launch(
+        self, turn: TurnRecord, streams: tuple[str, ...], asked: Message | None, *, has_files: bool = True
+    ) -> None:
         """Run a turn in a task of its own; without what was asked it was started before, perhaps by another process."""
-        run = TurnRun(turn, streams, self._assistant, self._announcer, self._clock, self._enclosures)
+        enclosures = self._enclosures if has_files else None
+        run = TurnRun(turn, streams, self._assistant, self._announcer, self._clock, enclosures)
         self._runs[turn.id] = run
         self._tasks[turn.id] = asyncio.create_task(self._run(run, asked), name=f"turn {turn.id}")
 

@@ -7,7 +7,7 @@ caller's leaving does not stop it, and `cancel` does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gateway.assistant.contract import (
@@ -117,7 +117,7 @@ class ScriptedAssistant:
         self._gate = asyncio.Event()
         self._cut = asyncio.Event()
 
-    async def answer(self, question: Question) -> AsyncIterator[TurnEvent]:
+    async def answer(self, question: Question) -> AsyncGenerator[TurnEvent, None]:
         self._reach()
         turn = self._turns.get(question.idempotency_key)
         if turn is None:

@@ -5,7 +5,6 @@ import json
 
 import aiohttp
 import pytest
-import sqlalchemy as sa
 
 from gateway.assistant.contract import Citation, Outcome, Passage, Problem, Result, Step
 from shared.errors import BudgetExhausted, InvalidRequest
@@ -19,10 +18,6 @@ CITED = (
     Citation("b", "chunk-2", "Autre", "javascript:alert(1)", "d'autres", 7),
     Citation("c", "chunk-1", "Guide", "https://docs.example/guide", "les mots", 7),
 )
-
-STATEMENTS = 26
-"""What one turn may ask of the store: more of them is a price that every turn pays."""
-
 
 def data_of(events):
     return [(event.type, json.loads(event.data)) for event in events]
@@ -72,30 +67,6 @@ async def test_the_visitors_stream_carries_the_same_events_with_ids(browser, con
     stored = [event for event in events if event.type == "message.created" or is_done(event)]
     offsets = [int(event.last_event_id.partition(".")[2]) for event in stored]
     assert offsets == [1, 2, 3]
-
-
-async def test_a_turn_asks_a_bounded_number_of_statements_and_makes_none_of_them(browser, conversation, services):
-    """Ours: made anew for each turn, statements took more than half of its processor time; see decision 0050."""
-    asked: list[object] = []
-    connection = services.store._connection._connection
-
-    def note(_connection, statement, *_parameters):
-        asked.append(statement)
-
-    turns: list[tuple[int, list[str]]] = []
-    sa.event.listen(connection, "before_execute", note)
-    try:
-        for text in ("une", "deux", "trois", "quatre"):
-            earlier, known = len(asked), {id(each) for each in asked}
-            await browser.say(conversation, text)
-            new = [str(each) for each in asked[earlier:] if id(each) not in known]
-            turns.append((len(asked) - earlier, new))
-    finally:
-        sa.event.remove(connection, "before_execute", note)
-    # Leases are kept meanwhile, every three seconds: the turn that they fell into is not the one that is judged.
-    count, made = min(turns[1:])
-    assert made == []
-    assert count <= STATEMENTS
 
 
 async def test_the_question_carries_history_contexts_and_language(browser, conversation, assistant):
