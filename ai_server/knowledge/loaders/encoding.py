@@ -22,6 +22,11 @@ _TYPOGRAPHY: Final = frozenset("–—‘’“”‚„•…€™«»°·\u00
 """What Windows writes into a text without another letter or sign beyond ASCII; statistics take `1–4` for an old Mac's
 `1ñ4`.
 """
+_ODD: Final = re.compile(
+    r"(?<=[a-zß-öø-ÿ])[À-ÖØ-ÞŒŽŠŸ]"  # a capital behind a small letter of the same word
+    r"|(?<=[^\W\d_])[^\w\s\x00-\x7f\u00ad’‘“”«»–—…·](?=[^\W\d_])"  # a sign inside a word
+)
+"""What no Western text has within a word, but any that is read in the wrong one of two encodings: `thÈologique`."""
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u2028\u2029]")
 _ASCII: Final = 0x7F
 _NUL_SHARE: Final = 0.001
@@ -61,10 +66,12 @@ def _guessed(data: bytes) -> tuple[str, str]:
     else:
         found = from_bytes(data, cp_isolation=list(_LEGACY))
         best = found.best()
-        # An old Mac's files are rare by now: where Windows reads more like a language, it was Windows.
-        if best is not None and best.encoding == "mac_roman":
-            best = next((each for each in found if each.encoding == "cp1252" and each.coherence > best.coherence), best)
+        # Chinese or Russian in which no language is found, where Windows has one: much English and a few accents.
+        if best is not None and best.coherence == 0:
+            best = next((each for each in found if each.encoding == "cp1252" and each.coherence > 0), best)
     name = best.encoding if best is not None else "cp1252"
+    if name == "mac_roman" and _reads_as_windows(data):
+        name = "cp1252"
     # What Western statistics take for Latin-1 or a Central European page is nearly always Windows-1252.
     for candidate in dict.fromkeys(("cp1252", name) if name in _WESTERN else (name, "cp1252")):
         try:
@@ -72,6 +79,15 @@ def _guessed(data: bytes) -> tuple[str, str]:
         except UnicodeDecodeError:
             continue
     raise Rejected("its encoding is not recognised: save it as UTF-8")
+
+
+def _reads_as_windows(data: bytes) -> bool:
+    """Tell whether fewer words are broken when read as Windows' than as an old Mac's, which statistics confuse."""
+    try:
+        windows = data.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    return len(_ODD.findall(windows)) < len(_ODD.findall(data.decode("mac_roman")))
 
 
 def clean(text: str) -> str:
