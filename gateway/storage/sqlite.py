@@ -114,7 +114,7 @@ class SqliteConnection:
         # `run_in_executor` would take back what still waits for the thread when the caller is cancelled.
         done: asyncio.Future[T] = loop.create_future()
         submitted = self._thread.submit(work, *arguments)
-        submitted.add_done_callback(lambda ended: loop.call_soon_threadsafe(_settle, done, ended))
+        submitted.add_done_callback(lambda over: loop.is_closed() or loop.call_soon_threadsafe(_settle, done, over))
         return done
 
     def _begin(self) -> None:

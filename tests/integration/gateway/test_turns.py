@@ -19,6 +19,7 @@ CITED = (
     Citation("c", "chunk-1", "Guide", "https://docs.example/guide", "les mots", 7),
 )
 
+
 def data_of(events):
     return [(event.type, json.loads(event.data)) for event in events]
 
