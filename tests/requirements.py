@@ -390,6 +390,13 @@ BEHAVIOURS = (
         "unit/knowledge/test_ranking.py::test_it_is_insufficient_only_when_both_signals_fail",
     ),
     _b(
+        "gate-of-its-model",
+        "Each embedded encoder has a gate of its own; another model never gets it, and a rollback brings it back",
+        "D3",
+        "unit/knowledge/test_ranking.py::test_every_embedded_encoder_has_a_gate_of_its_own",
+        "unit/knowledge/test_reindexing.py::test_a_gate_is_never_taken_to_another_model_and_comes_back_with_its_own",
+    ),
+    _b(
         "slips",
         "A misspelt word of a question stands for the one in the documents; a number never stands for another",
         "O",
