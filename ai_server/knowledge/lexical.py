@@ -33,7 +33,7 @@ NEAR_FROM: Final = 5
 NEAR_SHARE: Final = 0.7
 """What a near term counts beside the term itself (decision 0088)."""
 NEAR_TERMS: Final = 8
-"""Most terms of a question that no passage holds for which near ones are looked up: some 0.2 ms each."""
+"""Most terms of a question that no passage holds for which near ones are looked up: about half a millisecond each."""
 _NEAR_KEPT: Final = 1_024
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _ALGORITHMS: Final = {
