@@ -96,7 +96,7 @@ def _state_faults(settings: AiSettings) -> list[str]:
     if scheme not in STATE_SCHEMES:
         return [f"{PREFIX}STATE_URL: must begin with postgresql://; leave it unset for SQLite"]
     if find_spec("asyncpg") is None:
-        return [f"{PREFIX}STATE_URL: PostgreSQL needs asyncpg: install it with pip install 'passeur[postgres]'"]
+        return [f"{PREFIX}STATE_URL: PostgreSQL needs asyncpg: pip install '.[postgres]' in Passeur's folder"]
     return []
 
 

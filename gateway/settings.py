@@ -224,11 +224,11 @@ def _shared_faults(settings: GatewaySettings) -> list[str]:
     if database is not None and database.get_secret_value().partition("://")[0] not in DATABASE_SCHEMES:
         faults.append(f"{PREFIX}DATABASE_URL: must begin with postgresql://; leave it unset for SQLite")
     if database is not None and find_spec("asyncpg") is None:
-        faults.append(f"{PREFIX}DATABASE_URL: PostgreSQL needs asyncpg: pip install 'passeur[postgres]'")
+        faults.append(f"{PREFIX}DATABASE_URL: PostgreSQL needs asyncpg: pip install '.[postgres]' in Passeur's folder")
     if redis is not None and redis.get_secret_value().partition("://")[0] not in REDIS_SCHEMES:
         faults.append(f"{PREFIX}REDIS_URL: must begin with redis:// or rediss://")
     if redis is not None and find_spec("redis") is None:
-        faults.append(f"{PREFIX}REDIS_URL: Redis needs its client: pip install 'passeur[redis]'")
+        faults.append(f"{PREFIX}REDIS_URL: Redis needs its client: pip install '.[redis]' in Passeur's folder")
     if redis is not None and database is None:
         faults.append(f"{PREFIX}REDIS_URL: is of use only to gateways that share a database: set DATABASE_URL too")
     return faults

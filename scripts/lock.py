@@ -29,7 +29,7 @@ def resolve(name: str, *arguments: str) -> None:
 
 def main() -> None:
     """Resolve core, then everything else in agreement with it; images hold the extras and no tools."""
-    resolve("core")
+    resolve("core", "--extra=documents")  # `make run` reads whatever documents the README promises
     resolve("dev", *DEV)
     resolve("images", *IMAGES)
 

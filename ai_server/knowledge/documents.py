@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from ai_server.knowledge import chunking, code_marks, language, metadata
 from ai_server.knowledge.contract import Chunk
-from ai_server.knowledge.loaders.model import TEXT_LIMIT, Loaded, Rejected
+from ai_server.knowledge.loaders.model import INSTALL, TEXT_LIMIT, Loaded, Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +44,8 @@ _BY_TYPE: Final = {
 """Endings that a media type may go with, the usual one first."""
 LOADERS_VERSION: Final = "4"
 """Changes when a loader would read the same file otherwise."""
+_PACKAGES: Final = ("pypdf", "cryptography", "docx", "bs4", "lxml", "charset_normalizer", "PIL")
+"""Packages whose presence decides what a file is read as."""
 _TRUE: Final = frozenset({"true", "yes", "on", "1"})
 _TITLE_LIMIT: Final = 300
 _FAULT_LIMIT: Final = 200
@@ -72,7 +76,7 @@ def load(name: str, data: bytes) -> Loaded:
         # Imported when one comes: the packages behind PDF, DOCX and HTML are an extra.
         return getattr(import_module(f"ai_server.knowledge.loaders.{module}"), function)(data)
     except ModuleNotFoundError as exc:
-        raise Rejected(f"`{exc.name}` is needed to read it: pip install 'passeur[documents]'") from exc
+        raise Rejected(f"`{exc.name}` is needed to read it: {INSTALL}, then sync again") from exc
     except (Rejected, MemoryError):
         raise
     except Exception as exc:  # The boundary to readers of files that anybody wrote: one of them must not end a sync.
@@ -143,9 +147,15 @@ def settings_digest(
         [{name: list(values) for name, values in layer.items()} for layer in (*inherited, own)],
         keys,
         list(project.languages),
-        [chunking.VERSION, LOADERS_VERSION],
+        [chunking.VERSION, LOADERS_VERSION, *installed()],
     ]
     return hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).digest()
+
+
+@cache
+def installed() -> tuple[str, ...]:
+    """Name the reading packages that are there: with another one a file that was rejected may be read."""
+    return tuple(name for name in _PACKAGES if find_spec(name) is not None)
 
 
 def _chunks(

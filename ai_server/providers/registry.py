@@ -175,7 +175,7 @@ def _bundle(asked: ProviderOptions, catalogue: Catalog) -> ProviderBundle:
     except ModuleNotFoundError as exc:
         if not entry.extra:
             raise
-        command = f"pip install 'passeur[{entry.extra}]'"
+        command = f"pip install '.[{entry.extra}]' in Passeur's folder"
         raise SettingsError([f"provider `{asked.provider}` needs `{exc.name}`: install it with {command}"]) from exc
     return _checked(asked, bundle)
 

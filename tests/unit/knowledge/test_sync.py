@@ -8,6 +8,7 @@ import shutil
 
 import pytest
 
+from ai_server.knowledge import documents
 from ai_server.knowledge.contract import FileStatus, SourceSpec
 from shared.errors import (
     BudgetExhausted,
@@ -120,6 +121,25 @@ async def test_bad_files_are_each_named_and_good_ones_beside_them_are_indexed(de
         assert "cannot be read" in reasons["closed.md"]
     assert statuses(lines)["good.md"] is INDEXED
     assert sum(summary.files.values()) == len(lines) == 7
+
+
+async def test_a_file_is_read_again_once_the_package_that_it_needs_is_there(desk, monkeypatch):
+    desk.write("page.html", "<h1>Desk</h1><p>The desk opens at nine.</p>")
+
+    def missing(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name="bs4")
+
+    with monkeypatch.context() as without:
+        without.setattr(documents, "import_module", missing)
+        without.setattr(documents, "find_spec", lambda name: None)
+        documents.installed.cache_clear()
+        lines, _ = await desk.sync()
+        assert "`bs4` is needed to read it" in lines["page.html"].reason
+    documents.installed.cache_clear()
+    lines, _ = await desk.sync()
+    assert statuses(lines) == {"page.html": INDEXED}
+    lines, _ = await desk.sync()
+    assert statuses(lines) == {"page.html": UNCHANGED}
 
 
 async def test_a_failed_batch_leaves_nothing_and_the_next_sync_finishes(desk):

