@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from ai_server.knowledge import code_marks
-from ai_server.knowledge.loaders.encoding import clean
+from ai_server.knowledge.loaders.encoding import clean, decode
 from ai_server.knowledge.loaders.model import BlockKind, Loaded, Rejected
 from ai_server.knowledge.loaders.outline import Outline
 
@@ -30,9 +30,7 @@ def load(data: bytes) -> Loaded:
     Raises:
         Rejected: it cannot be parsed, or is nested too deep.
     """
-    from bs4 import BeautifulSoup
-
-    soup = BeautifulSoup(data, "lxml")
+    soup, encoding = _parsed(data)
     title = clean(soup.title.get_text(" ", strip=True)) if soup.title else ""
     images = len(soup.find_all("img"))
     for each in soup.find_all(_SILENT):
@@ -40,7 +38,21 @@ def load(data: bytes) -> Loaded:
     reader = _Reader()
     reader.walk(soup, 0)
     reader.flush()
-    return Loaded(title or reader.title, {}, reader.outline.end(), images, 0, soup.original_encoding or "utf-8")
+    return Loaded(title or reader.title, {}, reader.outline.end(), images, 0, encoding)
+
+
+def _parsed(data: bytes) -> tuple[BeautifulSoup, str]:
+    """Parse by the encoding that the page declares, or by what its bytes look like where they are not in that one."""
+    from bs4 import BeautifulSoup
+
+    soup = BeautifulSoup(data, "lxml")
+    encoding = soup.original_encoding or "utf-8"
+    try:
+        data.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        text, encoding = decode(data)
+        soup = BeautifulSoup(text, "lxml")
+    return soup, encoding
 
 
 class _Reader:

@@ -24,6 +24,16 @@ async def test_an_empty_folder_is_a_summary_without_lines(desk):
     assert summary.files == {}
 
 
+@pytest.mark.parametrize("declared", ["utf-8", "no-such-charset", "utf-16"])
+async def test_a_page_that_declares_the_wrong_encoding_is_read_in_the_right_one(desk, declared):
+    page = f'<html><head><meta charset="{declared}"><title>Péage</title></head><body><p>{{}}</p></body></html>'
+    text = "Le péage du pont de Brôme coûte sept euros trente à l’été."
+    (desk.docs / "bridge.html").write_bytes(page.format(text).encode("cp1252"))
+    await desk.sync()
+    hit = (await desk.search("péage du pont", PUBLIC)).hits[0]
+    assert (hit.chunk.title, text in hit.chunk.text) == ("Péage", True)
+
+
 async def test_a_folder_of_everything_bad_costs_the_good_files_nothing(desk):
     desk.write("good.md", GOOD)
     desk.write("repeated.md", "\n\n".join(f"# Part {n}\n\n{REPEATED * 3}" for n in range(3)))
