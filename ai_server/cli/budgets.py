@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+import grpc
+import grpc.aio
+
 from shared.money import parse_usd, text_usd
 from shared.pb.passeur.v1 import budgets_pb2, budgets_pb2_grpc
 
@@ -35,8 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     setting = actions.add_parser("set", help="create or change a budget")
     _add_scope(setting)
     setting.add_argument("--limit-usd", required=True, help="dollars for each window, such as 20.00; 0 closes it")
-    setting.add_argument("--zone", default="UTC", help="IANA time zone whose midnight rolls it (default: UTC)")
-    setting.add_argument("--alert-share", type=float, default=DEFAULT_ALERT, help="0 for none (default: 0.8)")
+    setting.add_argument("--zone", help="IANA time zone whose midnight rolls it (default: what it has, or UTC)")
+    setting.add_argument("--alert-share", type=float, help="0 for none (default: what it has, or 0.8)")
     _add_reconcile(actions.add_parser("reconcile", help="resolve held reservations, acknowledge overruns"))
     actions.add_parser("audit", help="recompute every balance and cost; exits 1 when something differs")
 
@@ -156,16 +159,31 @@ async def _set(stub: budgets_pb2_grpc.BudgetsServiceStub, arguments: argparse.Na
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
+    zone, alert = await _kept(stub, arguments, connection)
     budget = budgets_pb2.Budget(
         scope=_scope(arguments),
         period=PERIODS[arguments.period],
         limit_nanousd=limit,
-        time_zone=arguments.zone,
-        alert_share=arguments.alert_share,
+        time_zone=zone if arguments.zone is None else arguments.zone,
+        alert_share=alert if arguments.alert_share is None else arguments.alert_share,
     )
     response = await stub.SetBudget(budgets_pb2.SetBudgetRequest(budget=budget), metadata=connection.metadata)
     _print_balance(response.balance)
     return 0
+
+
+async def _kept(
+    stub: budgets_pb2_grpc.BudgetsServiceStub, arguments: argparse.Namespace, connection: Connection
+) -> tuple[str, float]:
+    """Give the zone and the alert that the budget has; those of a new one where there is none."""
+    request = budgets_pb2.GetBudgetRequest(scope=_scope(arguments), period=PERIODS[arguments.period])
+    try:
+        budget = (await stub.GetBudget(request, metadata=connection.metadata)).balance.budget
+    except grpc.aio.AioRpcError as error:
+        if error.code() is not grpc.StatusCode.NOT_FOUND:
+            raise
+        return "UTC", DEFAULT_ALERT
+    return budget.time_zone, budget.alert_share
 
 
 async def _reconcile(

@@ -258,6 +258,10 @@ async def test_an_operator_sets_and_shows_a_budget(operator, capsys):
     assert await operator("show", *words) == 0
     shown = capsys.readouterr().out
     assert "limit       $1.50" in shown
+    assert await operator("set", *words, "--limit-usd", "2.50", "--alert-share", "0.5") == 0
+    assert "(Asia/Tokyo)" in capsys.readouterr().out, "what is not named stays"
+    assert await operator("set", *words, "--limit-usd", "3.50") == 0
+    assert "at 50% of the limit" in capsys.readouterr().out
     assert "2026-11-30T15:00:00Z (Asia/Tokyo)" in shown
     assert await operator("set", *words, "--limit-usd", "-3") == 2
 
