@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ai_server.cli.counted import counted
 from ai_server.cli.metadata import defaults_of
+from ai_server.cli.words import counted, shown
 from shared.pb.passeur.v1 import documents_pb2, documents_pb2_grpc
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ CALL_BYTES: Final = 3_500_000
 """Most bytes of content in one call: a message takes 4 MiB."""
 CALL_DOCUMENTS: Final = 100
 LOST_SHARE: Final = 0.05
+EXAMPLE: Final = '{"question": "…", "answerable": true}'
 
 
 def configure(actions: Actions) -> Sequence[argparse.ArgumentParser]:
@@ -98,7 +99,7 @@ def _print_lines(lines: Sequence[documents_pb2.FileLine]) -> bool:
     for line in lines:
         status = documents_pb2.FileStatus.Name(line.status).removeprefix("FILE_STATUS_").lower()
         passages = counted(line.chunk_count, "passage") if line.chunk_count else ""
-        print("  ".join(part for part in (f"{status:9} {line.path}", passages, line.reason) if part))
+        print("  ".join(part for part in (f"{status:9} {shown(line.path)}", passages, line.reason) if part))
     return all(line.status != documents_pb2.FILE_STATUS_REJECTED for line in lines)
 
 
@@ -141,14 +142,33 @@ async def _rollback(stub: Stub, arguments: argparse.Namespace, connection: Conne
     return 0
 
 
+def _questions(path: Path) -> list[documents_pb2.LabelledQuestion]:
+    """Read labelled questions.
+
+    Raises:
+        ValueError: the file cannot be read, or a line is not one, named by its number.
+    """
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as exc:
+        raise ValueError(f"it cannot be read ({exc.strerror})") from exc
+    found: list[documents_pb2.LabelledQuestion] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            found.append(documents_pb2.LabelledQuestion(question=row["question"], answerable=row["answerable"]))
+        except (ValueError, KeyError, TypeError) as exc:
+            raise ValueError(f"line {number} is not {EXAMPLE}") from exc
+    return found
+
+
 async def _calibrate(stub: Stub, arguments: argparse.Namespace, connection: Connection) -> int:
     try:
-        rows = [json.loads(line) for line in arguments.questions.read_text("utf-8").splitlines() if line.strip()]
-        questions = [
-            documents_pb2.LabelledQuestion(question=row["question"], answerable=row["answerable"]) for row in rows
-        ]
-    except (OSError, ValueError, KeyError, TypeError) as exc:
-        print(f"{arguments.questions}: {type(exc).__name__}: {exc}", file=sys.stderr)
+        questions = _questions(arguments.questions)
+    except ValueError as exc:
+        print(f"{arguments.questions}: {exc}", file=sys.stderr)
         return 2
     request = documents_pb2.CalibrateRequest(
         project_id=arguments.project, questions=questions, max_lost_share=arguments.max_lost

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ai_server.cli import document_changes
-from ai_server.cli.counted import counted
+from ai_server.cli.words import counted, shown
 from shared.pb.passeur.v1 import documents_pb2, documents_pb2_grpc
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ async def _rebuild(
     async for response in stub.Rebuild(request, metadata=connection.metadata):
         if response.WhichOneof("event") == "file":
             status = documents_pb2.FileStatus.Name(response.file.status).removeprefix("FILE_STATUS_").lower()
-            print(f"{status:9} {response.file.path}  {response.file.reason}".rstrip())
+            print(f"{status:9} {shown(response.file.path)}  {response.file.reason}".rstrip())
         elif response.WhichOneof("event") == "summary":
             print(f"{response.summary.chunks_embedded_count} embedded, {response.summary.chunks_reused_count} reused")
     return 0
@@ -108,7 +108,7 @@ async def _list(
 def _told(entry: documents_pb2.DocumentEntry) -> str:
     status = documents_pb2.FileStatus.Name(entry.status).removeprefix("FILE_STATUS_").lower()
     detail = entry.reason or f"{counted(entry.chunk_count, 'passage')}, {entry.language}, {entry.title}"
-    return f"  {status:9} {entry.source_id}/{entry.path}\t{detail}"
+    return f"  {status:9} {entry.source_id}/{shown(entry.path)}\t{detail}"
 
 
 async def _explain(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import grpc
 import grpc.aio
 
-from ai_server.cli.counted import counted
 from ai_server.cli.metadata import defaults_of
+from ai_server.cli.words import counted, shown
 from shared.pb.passeur.v1 import documents_pb2, documents_pb2_grpc
 
 if TYPE_CHECKING:
@@ -145,11 +145,11 @@ async def _sync(request: documents_pb2.SyncRequest, connection: Connection, *, q
 
 def _told(line: documents_pb2.FileLine) -> str:
     status = documents_pb2.FileStatus.Name(line.status).removeprefix("FILE_STATUS_").lower()
-    parts = [f"{status:9} {line.path}"]
+    parts = [f"{status:9} {shown(line.path)}"]
     if line.chunk_count:
         parts.append(counted(line.chunk_count, "passage"))
     if line.moved_from:
-        parts.append(f"from {line.moved_from}")
+        parts.append(f"from {shown(line.moved_from)}")
     if line.undeclared_key_count:
         parts.append(f"kept, but undeclared: {', '.join(line.undeclared_keys)}")
     if line.reason:

@@ -251,7 +251,10 @@ class KnowledgeService:
         library = self._library(project_id)
         row = (await self._registry.documents(project_id, source_id)).get(path)
         if row is None:
-            raise NotFound(f"No sync of source `{source_id}` saw `{path}`.")
+            raise NotFound(
+                f"No sync of source `{source_id}` took or rejected `{path}`: it is not there, or it was skipped; "
+                "`ingest` names what it skips, with the reason."
+            )
         snapshot = library.ready()
         chunks = [chunk for chunk_id in row.chunk_ids if (chunk := snapshot.chunk(chunk_id)) is not None]
         return _entry(row), chunks

@@ -196,3 +196,13 @@ async def test_calibrate_tells_all_thresholds_and_what_they_cost(rig, capsys, tm
     assert "evidence: " in said
     assert "closeness: " in said
     assert "0.0% of the answerable ones are lost, 0.0% of the others are still answered" in said
+
+
+async def test_a_line_that_is_no_question_is_named_by_its_number(rig, capsys, tmp_path):
+    file = tmp_path / "questions.jsonl"
+    for last in ("not JSON", '{"question": "x"}', "[]"):
+        file.write_text(f'{{"question": "x", "answerable": true}}\n\n{last}\n')
+        code, said = await run(rig, command, capsys, "calibrate", str(file))
+        assert (code, "line 3 is not {" in said) == (2, True), said
+    code, said = await run(rig, command, capsys, "calibrate", str(tmp_path / "none"))
+    assert (code, "cannot be read (No such file" in said) == (2, True), said
