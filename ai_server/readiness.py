@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from shared import logs
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
@@ -18,6 +20,9 @@ RETRIEVAL: Final = "retrieval"
 GENERATION: Final = "generation"
 DEPENDENCIES: Final = (STORE, EMBEDDING, RETRIEVAL, GENERATION)
 """What a turn needs, in the order in which it is initialised."""
+UNBEGUN: Final = "not initialised yet"
+
+LOG = logs.logger(__name__)
 
 
 class State(StrEnum):
@@ -66,16 +71,21 @@ class Board:
         """Begin with every dependency DOWN: nothing is initialised yet."""
         self._clock = clock
         now = clock.now()
-        self._standings = {name: Standing(State.DOWN, "not initialised yet", now) for name in dependencies}
+        self._standings = {name: Standing(State.DOWN, UNBEGUN, now) for name in dependencies}
         self._state, self._since = State.DOWN, now
         self._draining = False
         self._listeners: list[Callable[[Report], None]] = []
 
     def set(self, name: str, state: State, reason: str = "") -> None:
-        """Write one dependency; `since` moves only when its state does."""
+        """Write one dependency; `since` moves only when its state does, which the log tells too."""
         before = self._standings.get(name)
-        since = before.since if before is not None and before.state is state else self._clock.now()
+        changed = before is None or before.state is not state
+        since = self._clock.now() if before is None or changed else before.since
         self._standings[name] = Standing(state, "" if state is State.READY else reason, since)
+        if changed and state is not State.READY:
+            LOG.warning("dependency not ready", dependency=name, state=state.value, reason=reason)
+        elif changed and before is not None and before.reason != UNBEGUN:
+            LOG.info("dependency ready again", dependency=name, after=before.reason)
         self._settle()
 
     def drain(self) -> None:
