@@ -16,6 +16,8 @@ B ?=
 P ?=
 N ?=
 SEED ?=
+# Given to commands through their environment, so that no quote or dollar in a value means anything to the shell.
+export PROJECT DOCS META SOURCE
 # One worker more than cores, since tests over real processes wait for them a third of the time; a file stays with one
 # of them, since its fixtures may be shared.
 WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
@@ -28,10 +30,10 @@ help: ## This list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: core ## Start both processes, index what a project declares, print its chat page's address: PROJECT=demo
-	@$(BIN)/python scripts/run.py --project '$(PROJECT)'
+	@$(BIN)/python scripts/run.py --project "$$PROJECT"
 
 ingest: core ## Index a folder: DOCS=path META='scope=docs audience=public' SOURCE=name PROJECT=demo
-	@$(BIN)/python -m ai_server ingest --project '$(PROJECT)' $(if $(DOCS),--docs '$(DOCS)') $(if $(META),--meta '$(META)') $(if $(SOURCE),--source '$(SOURCE)')
+	@$(BIN)/python -m ai_server ingest --project "$$PROJECT" $(if $(DOCS),--docs "$$DOCS") $(if $(META),--meta "$$META") $(if $(SOURCE),--source "$$SOURCE")
 
 ##@ Work on it
 test: dev services ## Create the environment and run the tests

@@ -20,7 +20,7 @@ import urllib.error
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 from urllib.parse import quote
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -38,6 +38,9 @@ TAIL_LINES: Final = 15
 LONGEST_LOG: Final = 10 * 1024 * 1024
 """Bytes of a log from which the next start puts it aside as `.log.1`."""
 WRONG_SETTINGS: Final = 2
+LOOK_S: Final = 1.0
+AGAIN_AT_MOST: Final = 5
+"""So often a process that ends after all was up is started again."""
 
 
 class Stopped(Exception):
@@ -187,6 +190,29 @@ def ingest(project: str) -> bool:
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
+def tell_end(name: str, code: int, process: Process) -> None:
+    """Show how a process ended."""
+    say(f"{name} ended with exit code {code}; its last lines ({process.log}):")
+    print(process.tail(), flush=True)
+
+
+def keep_up(processes: Processes) -> NoReturn:
+    """Start again what ends, as a service manager would; raise when that has happened too often."""
+    again = 0
+    while True:
+        try:
+            check_alive(processes)
+        except Stopped as stopped:
+            if again == AGAIN_AT_MOST:
+                raise
+            again += 1
+            name, code = stopped.args
+            tell_end(name, code, processes[name])
+            say(f"starting {name} again; the other one went on")
+            processes[name] = Process(name)
+        time.sleep(LOOK_S)
+
+
 def stop(processes: Processes) -> None:
     """Ask both to end, the gateway first, and insist past the bound or at a second Ctrl-C."""
     for process in reversed(processes.values()):
@@ -206,8 +232,8 @@ def stop(processes: Processes) -> None:
             process.child.wait()
 
 
-def serve(processes: Processes, project: str, page: str) -> int:
-    """Bring both up and stay until Ctrl-C or until one of them ends."""
+def serve(processes: Processes, project: str, page: str) -> NoReturn:
+    """Bring both up and stay until Ctrl-C, or until one of them ends again and again."""
     began = time.monotonic()
     say(f"starting the AI server and the gateway; their logs are in {DATA / 'logs'}")
     for module in ("ai_server", "gateway"):
@@ -217,9 +243,7 @@ def serve(processes: Processes, project: str, page: str) -> int:
     if not ingest(project):
         say("some documents were not indexed; see the lines above")
     say(f"ready after {time.monotonic() - began:.1f} s: {page}  (Ctrl-C stops both)")
-    while True:
-        check_alive(processes)
-        time.sleep(1)
+    keep_up(processes)
 
 
 def main() -> int:
@@ -235,11 +259,10 @@ def main() -> int:
     keep_client("gateway", "answer", DATA / "gateway" / "ai.token")
     processes: Processes = {}
     try:
-        return serve(processes, project, page)
+        serve(processes, project, page)
     except Stopped as stopped:
         name, code = stopped.args
-        say(f"{name} ended with exit code {code}; its last lines ({processes[name].log}):")
-        print(processes[name].tail(), flush=True)
+        tell_end(name, code, processes[name])
         return code or 1
     except TimeoutError:
         say(f"not ready after {READY_WITHIN_S} s; see {DATA / 'logs'} and http://{GATEWAY}/readyz")

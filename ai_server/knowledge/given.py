@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ai_server.knowledge.contract import SourceSpec
 from ai_server.knowledge.metadata import merge, undeclared
 from shared.errors import InvalidRequest, Violation
+from shared.text import fold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +66,7 @@ def _name_of(root: Path, remembered: Sequence[SourceSpec]) -> str:
     for each in remembered:
         if each.root == root:
             return each.source_id
-    return re.sub(r"[^a-z0-9_-]+", "-", root.name.lower()).strip("-_")[:63]
+    return re.sub(r"[^a-z0-9_-]+", "-", fold(root.name)).strip("-_")[:63]
 
 
 def _check_declared(project: ProjectKnowledge, named: str, root: Path) -> None:

@@ -65,6 +65,19 @@ def test_the_log_of_an_earlier_run_is_kept_and_only_this_ones_end_is_shown(tmp_p
     assert process.log.with_suffix(".log.1").read_text() == "x" * 300
 
 
+def test_what_ends_is_started_again_and_not_for_ever(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(run, "DATA", tmp_path)
+    monkeypatch.setattr(run, "LOOK_S", 0.01)
+    processes = {"no_such_module_of_ours": run.Process("no_such_module_of_ours")}
+    monkeypatch.setattr(run, "AGAIN_AT_MOST", 2)
+    with pytest.raises(run.Stopped) as ended:
+        run.keep_up(processes)
+    assert ended.value.args == ("no_such_module_of_ours", 1)
+    said = capsys.readouterr().out
+    assert said.count("starting no_such_module_of_ours again") == 2
+    assert said.count("No module named") == 2, "each end is shown with its last lines"
+
+
 def test_a_second_request_to_end_does_not_wait(monkeypatch, capsys):
     class Busy:
         """A child that goes on whatever it is asked."""
