@@ -89,9 +89,12 @@ class BudgetsServicer(budgets_pb2_grpc.BudgetsServiceServicer):
         return budgets_pb2.GetBudgetResponse(balance=messages.balance(balance))
 
     async def SetBudget(self, request: Any, context: Any) -> budgets_pb2.SetBudgetResponse:
-        """Create or change a budget."""
+        """Create or change a budget; one of a project that is not there would hold nothing."""
         budget = messages.budget(request.budget)
         budget = replace(budget, scope=_visible(budget.scope))
+        project = budget.scope.project_id
+        if budget.scope.kind is not ScopeKind.GLOBAL and project not in self._services.projects:
+            raise NotFound(f"There is no project `{project}`: name one of the projects folder.")
         balance = await (await self._services.ledger()).set_budget(budget)
         return budgets_pb2.SetBudgetResponse(balance=messages.balance(balance))
 

@@ -60,7 +60,9 @@ async def ledger(tmp_path):
 async def channel(ledger):
     clock = ManualClock()
     catalogue = load_catalog()
-    services = Services(money=ledger, clock=clock, providers=SimpleNamespace(catalogue=catalogue))
+    services = Services(
+        money=ledger, clock=clock, providers=SimpleNamespace(catalogue=catalogue), projects={"demo": None}
+    )
     edge = Edge(ClientRegister(CLIENTS), budgets.OFFER.scopes(), clock, RpcMetrics(CollectorRegistry()))
     server = grpc.aio.server(interceptors=(edge,))
     budgets.OFFER.add(budgets.OFFER.servicer(services), server)
@@ -203,6 +205,14 @@ def _user(name):
 
 def _scoped():
     return argparse.Namespace(project="", assistant="", user="")
+
+
+async def test_a_budget_of_a_project_that_is_not_there_is_refused(stub):
+    budget = budgets_pb2.Budget(scope=budgets_pb2.BudgetScope(project_id="demmo"), period=MONTHLY, limit_nanousd=1)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await stub.SetBudget(budgets_pb2.SetBudgetRequest(budget=budget), metadata=token("operator"))
+    assert refused.value.code() is grpc.StatusCode.NOT_FOUND
+    assert "no project `demmo`" in refused.value.details()
 
 
 async def test_reservations_are_listed_by_page(stub):
