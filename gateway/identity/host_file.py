@@ -70,7 +70,10 @@ def _keys(path: Path, faults: list[str]) -> dict[str, HostKey]:
     try:
         listed = json.loads(path.read_text(encoding="utf-8"))["keys"]
         found = [_key(each, f"{path}: key {place}", faults) for place, each in enumerate(listed)]
-    except (OSError, ValueError, KeyError, TypeError) as exc:
+    except OSError as exc:
+        faults.append(f"{path}: cannot be read ({exc.strerror})")
+        return {}
+    except (ValueError, KeyError, TypeError) as exc:
         faults.append(f"{path}: is not a JSON Web Key Set: {type(exc).__name__}")
         return {}
     keys = {kid: key for each in found if each is not None for kid, key in [each]}

@@ -277,4 +277,5 @@ def test_a_key_set_is_read_with_every_fault_named(tmp_path):
     host = host_identity(HostFile(jwks_file="bad.json", hmac_secret_file="short"), tmp_path, faults)
     assert (len(faults), host.keys) == (6, {})
     host_identity(HostFile(jwks_file="missing.json", hmac_secret_file="missing"), tmp_path, faults)
+    assert any("missing.json: cannot be read (No such file" in each for each in faults)
     assert len(faults) == 8
