@@ -29,6 +29,8 @@ from tests.wire.till import PAYER, Till, open_till
 VICTIMS = (OPENAI, GEMINI, CLAUDE, MISTRAL)
 AT_ONCE = 16
 TURN_S = 60.0
+BETWEEN_TURNS_S = 5.0
+"""Time that goes by with each turn, so that a revived provider is tried again however fast the machine is."""
 PASSAGE = Passage(
     marker="[[1]]",
     title="Answers",
@@ -105,9 +107,10 @@ async def turn(number: int, chain: Chain, outcome: Outcome) -> None:
     outcome.answered_by[by] += bool(text)
 
 
-async def worker(numbers: asyncio.Queue[int], chain: Chain, outcome: Outcome) -> None:
+async def worker(numbers: asyncio.Queue[int], chain: Chain, clock: ManualClock, outcome: Outcome) -> None:
     while not numbers.empty():
         await turn(numbers.get_nowait(), chain, outcome)
+        clock.advance(BETWEEN_TURNS_S)
 
 
 async def reaper(simulator: Simulator, clock: ManualClock, turns: int, outcome: Outcome) -> None:
@@ -179,7 +182,7 @@ async def run(turns: int, seed: int, folder: Path) -> Outcome:
         for number in range(turns):
             numbers.put_nowait(number)
         death = asyncio.create_task(reaper(simulator, clock, turns, outcome))
-        await asyncio.gather(*(worker(numbers, chain, outcome) for _ in range(AT_ONCE)))
+        await asyncio.gather(*(worker(numbers, chain, clock, outcome) for _ in range(AT_ONCE)))
         death.cancel()
         await asyncio.gather(death, return_exceptions=True)
         if await chains.settle_all(20.0):
