@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from gateway.storage.tickets import TicketFilter
 from tests.e2e.conftest import AXE, PHONE, Stage, ask, said
@@ -99,6 +101,30 @@ async def test_each_side_reads_its_own_wording_and_is_told_by_the_bell(stage: St
     await expect(page.locator('[data-role="system"]').last).to_contain_text("marqué cette demande comme résolue")
     await expect(page.locator(".notices-panel li")).to_have_count(before + 1)
     await expect(page.get_by_role("button", name="Avis", exact=True)).to_be_visible()  # it was seen happening
+
+
+async def test_what_happens_while_a_page_is_still_opening_its_stream_is_not_missed(stage: Stage):
+    await staff_member(stage.services, "ana", name="Ana Ortiz")
+    await staff_member(stage.services, "ben", name="Ben Okri")
+    page = await (await stage.visitor()).tab()
+    await ask(page, "Que fait Passeur ?")
+    await expect(said(page)).to_have_count(1)
+    await pass_on(page)
+    ana, ben = await inbox(stage, "ana"), await inbox(stage, "ben")
+    await ana.get_by_role("navigation", name="Tickets").get_by_role("link").click()
+    opens = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await opens.wait()
+        await route.continue_()
+
+    await ben.route("**/events?*", hold)
+    await ben.reload()
+    await expect(ben.get_by_role("navigation", name="Tickets").get_by_role("link")).to_be_visible()
+    await ana.get_by_label("Looked after by").select_option(label="Ben Okri")
+    await expect(ana.locator('[data-role="system"]').last).to_contain_text("Ben Okri looks after this ticket.")
+    opens.set()
+    await expect(ben.get_by_role("button", name="Notices, 1 unread notice")).to_be_visible()
 
 
 async def test_all_notices_are_marked_read_at_once(stage: Stage):

@@ -119,6 +119,11 @@ export class ChatPage extends PasseurElement {
         this.notices?.refresh();
         this.#listSoon();
       },
+      onBegin: () => {
+        if (!this.dialogue?.conversation.running) this.dialogue?.reload();
+        this.notices?.refresh();
+        this.#listSoon();
+      },
       onState: (state) => this.dialogue?.showLine(state),
     });
     await shared.run(`passeur.stream.${this.key}.${this.session.visitor}`, this.alive);

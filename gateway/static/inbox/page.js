@@ -97,6 +97,7 @@ export class InboxPage extends PasseurElement {
     const shared = new SharedStream(api, {
       onEvent: (event) => this.#take(event),
       onResync: () => this.#resync(),
+      onBegin: () => this.#resync(),
       onState: (state) => this.toggleAttribute("data-cut", state === "waiting"),
     });
     if (!signal.aborted && session.member) await shared.run(`${session.name}.${session.member.id}`, signal);

@@ -22,14 +22,16 @@ export class EventStream {
    * @param {object} hooks
    * @param {(event: ServerEvent) => void} hooks.onEvent every event but `resync`
    * @param {() => void} hooks.onResync something may have been missed: fetch again
+   * @param {() => void} [hooks.onBegin] it tells what happens from now on: what was fetched before may be old
    * @param {(state: StreamState) => void} [hooks.onState]
    * @param {(cursor: string) => void} [hooks.onCursor] the server moved the cursor, perhaps without an event
    * @param {string} [channels]
    */
-  constructor(api, { onEvent, onResync, onState = () => {}, onCursor = () => {} }, channels = "account,support") {
+  constructor(api, { onEvent, onResync, onBegin = () => {}, onState = () => {}, onCursor = () => {} }, channels = "account,support") {
     this.api = api;
     this.onEvent = onEvent;
     this.onResync = onResync;
+    this.onBegin = onBegin;
     this.onState = onState;
     this.onCursor = onCursor;
     this.channels = channels;
@@ -73,6 +75,7 @@ export class EventStream {
     };
     alive();
     try {
+      let begins = !this.cursor;
       const headers = this.cursor ? { "last-event-id": this.cursor } : undefined;
       const path = `events?channels=${this.channels}`;
       const wish = { accept: "text/event-stream", headers, signal: both, endless: true };
@@ -84,6 +87,8 @@ export class EventStream {
         alive();
         onAlive();
         this.#move(parser.lastId);
+        if (begins) this.onBegin();
+        begins = false;
       });
     } finally {
       clearTimeout(timer);

@@ -19,6 +19,7 @@ export class SharedStream {
    * @param {object} hooks
    * @param {(event: ServerEvent) => void} hooks.onEvent
    * @param {() => void} hooks.onResync
+   * @param {() => void} hooks.onBegin from now on everything is heard: what was fetched before may be old
    * @param {(state: StreamState) => void} hooks.onState
    */
   constructor(api, hooks) {
@@ -26,6 +27,7 @@ export class SharedStream {
     this.hooks = hooks;
     this.cursor = "";
     this.leads = false;
+    this.begun = false;
     /** Text still being written, by message, and its latest step: what a tab that opens now has not heard. */
     this.running = new RunningText();
   }
@@ -71,6 +73,7 @@ export class SharedStream {
         this.running.clear();
         this.hooks.onResync();
       },
+      onBegin: () => this.#begin(),
       onCursor: (cursor) => {
         this.cursor = cursor;
         tell({ kind: "cursor", cursor });
@@ -93,11 +96,18 @@ export class SharedStream {
     }
     if (this.leads) return;
     if (word.kind === "event") this.#take(word.event);
-    else if (word.kind === "state") this.hooks.onState(word.state);
-    else if (word.kind === "resync") {
+    else if (word.kind === "state") {
+      this.#begin();
+      this.hooks.onState(word.state);
+    } else if (word.kind === "resync") {
       this.running.clear();
       this.hooks.onResync();
     } else if (word.kind === "cursor") this.cursor = word.cursor;
+  }
+
+  #begin() {
+    if (!this.begun) this.hooks.onBegin();
+    this.begun = true;
   }
 
   /** @param {ServerEvent} event */
